@@ -1,0 +1,196 @@
+"""The contract between the procedure and a permutation backend.
+
+A backend draws permutations, counts errors and reduces counts. It never sees a p-value, a lift or a
+decision: those belong to the core, which works on the integers that a backend returns. Any object
+with the members of :class:`Backend` is a backend; :mod:`janus_jax.testing` has the suite it must
+pass, and third parties register theirs in the entry-point group ``janus_jax.backends``.
+
+Laws (each is a test of the conformance suite)
+----------------------------------------------
+*Pure.*   The same state and ids give the same bits, however often and in whatever order asked.
+*Chunk.*  Any split of the ids concatenates (``shuffles``, ``counts``, ``decoys``) or adds
+          (``tally``) to the result for the whole.
+*Same.*   Every backend returns the integers that :mod:`janus_jax.streams` defines.
+*Reduce.* ``tally(state, ids, tables) == tally_counts(counts(state, ids), tables)``.
+*Lanes.*  ``lanes`` changes memory and speed, never a result.
+
+What permutation ``i`` is
+-------------------------
+Rows are taken stratum by stratum (strata by code, rows in their order within one). With the key
+``fold_in(stream_key(seed, PERMUTATIONS), i)`` the words ``w[0..n-1]`` are drawn, one for each
+position ``j`` in that order. Within a stratum of ``m`` positions holding ``E`` errors, position
+``j`` becomes an error when ``mulhi(w[j], remaining positions) < remaining errors`` (selection
+sampling, Knuth's Algorithm S): a uniformly random set, up to a total variation of at most
+``n * 2**-32``.
+
+Decoy ``k`` draws its source, number ``mulhi(word 0 of fold_in(stream_key(seed, SOURCES), k),
+pool size)`` of the pool, and then places the source's "on" labels, as many in each stratum as the
+source has there, by the same rule with the key ``fold_in(stream_key(seed, DECOYS), k)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The arrays of one split, already checked by the core.
+
+    Attributes
+    ----------
+    memberships
+        bool, shape (L, n): descriptor g holds on example i.
+    errors
+        bool, shape (n,): the model was wrong on example i.
+    strata
+        int32, shape (n,): stratum code, 0..S-1; shuffles stay within a stratum.
+    pool
+        int32, shape (P, S): for each decoy source, how many examples of each stratum it is on for.
+        P may be 0 when no decoys are wanted.
+    seed
+        0 to 2**64 - 1.
+    """
+
+    memberships: NDArray[np.bool_]
+    errors: NDArray[np.bool_]
+    strata: NDArray[np.int32]
+    pool: NDArray[np.int32]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What the reduction needs to know about the statistic: small integer tables.
+
+    Attributes
+    ----------
+    rank
+        int32, shape (L, M): ``rank[g, a]`` = how many of the J distinct observed values of the
+        statistic descriptor g reaches when ``a`` errors fall on it (0 to J). M is larger than any
+        attainable count.
+    own
+        int32, shape (L,): the rank of g's observed count, 1 to J.
+    levels
+        J, the number of distinct observed values.
+    """
+
+    rank: NDArray[np.int32]
+    own: NDArray[np.int32]
+    levels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Sums over permutations; tallies of disjoint ids add.
+
+    Attributes
+    ----------
+    permutations
+        How many permutations were counted.
+    maxima
+        int64, shape (J + 1,): histogram of ``max over g of rank_b(g)`` over permutations b.
+    exceed
+        int64, shape (L,): permutations in which g reaches at least its own observed rank.
+    step_down
+        int64, shape (L,): permutations in which some descriptor whose own rank is at most g's
+        reaches g's own rank (the successive maxima of Westfall and Young; ties share one maximum).
+    total
+        int64, shape (J + 1,): histogram of ``rank_b(g)`` over all g and b.
+    """
+
+    permutations: int
+    maxima: NDArray[np.int64]
+    exceed: NDArray[np.int64]
+    step_down: NDArray[np.int64]
+    total: NDArray[np.int64]
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.permutations + other.permutations,
+            self.maxima + other.maxima,
+            self.exceed + other.exceed,
+            self.step_down + other.step_down,
+            self.total + other.total,
+        )
+
+
+def tally_counts(counts: NDArray[np.int32], tables: Tables) -> Tally:
+    """Reduce error counts to a tally: the definition every ``tally`` must agree with.
+
+    Parameters
+    ----------
+    counts
+        int32, shape (k, L): errors on each descriptor in each of k permutations.
+    tables
+        See :class:`Tables`.
+    """
+    k, descriptors = counts.shape
+    levels = tables.levels
+    rank = tables.rank[np.arange(descriptors)[None, :], counts]
+    order = np.argsort(tables.own, kind="stable")
+    own = tables.own[order]
+    successive = np.maximum.accumulate(rank[:, order], axis=1)
+    # Tied descriptors share the maximum over all of them: the last place of their run.
+    last = np.searchsorted(own, own, side="right") - 1
+    step_down = np.empty(descriptors, dtype=np.int64)
+    step_down[order] = (successive[:, last] >= own).sum(axis=0)
+    return Tally(
+        permutations=k,
+        maxima=np.bincount(rank.max(axis=1, initial=0), minlength=levels + 1).astype(np.int64),
+        exceed=(rank >= tables.own).sum(axis=0).astype(np.int64),
+        step_down=step_down,
+        total=np.bincount(rank.ravel(), minlength=levels + 1).astype(np.int64),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What ran, for the report: the backend's name, its version, and the device in words."""
+
+    name: str
+    version: str
+    device: str
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """The verbs of a permutation backend; see the module docstring for the laws.
+
+    The state that ``prepare`` returns is the backend's own business: work that depends only on the
+    problem (checking, packing, moving to the device) is paid there, once.
+    """
+
+    def describe(self) -> Description:
+        """Name, version and device, in words."""
+        ...
+
+    def bytes_per_permutation(self, problem: Problem) -> int:
+        """Peak extra bytes each permutation in flight costs; the core divides its budget by it."""
+        ...
+
+    def prepare(self, problem: Problem, lanes: int) -> Any:
+        """Pack the problem and move it to the device; ``lanes`` permutations run side by side."""
+        ...
+
+    def shuffles(self, state: Any, ids: Ids) -> NDArray[np.int8]:
+        """The shuffled errors of these permutations: 0/1, shape (k, n), columns in row order."""
+        ...
+
+    def counts(self, state: Any, ids: Ids) -> NDArray[np.int32]:
+        """Errors on each descriptor in each of these permutations: shape (k, L)."""
+        ...
+
+    def tally(self, state: Any, ids: Ids, tables: Tables) -> Tally:
+        """Draw, count and reduce; nothing of size k x L need ever exist."""
+        ...
+
+    def decoys(self, state: Any, ids: Ids) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Source (index into the pool) and errors on the shuffled label, each of shape (k,)."""
+        ...

@@ -1,0 +1,94 @@
+"""The table every reader produces: dictionary-encoded columns, and where each row came from.
+
+A column is stored as *codes* into its *distinct values* whatever it holds. Deciding what a value
+means (is ``yes`` a boolean? is ``inf`` a number?) then looks at each distinct value once, and a
+descriptor's membership is one table look-up: ``member_of_level[codes]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Levels = tuple[str, ...] | NDArray[np.int64] | NDArray[np.float64] | NDArray[np.bool_]
+"""Distinct values of a column: text as written, or numbers/booleans from a typed source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of ``n`` rows.
+
+    Attributes
+    ----------
+    name
+        The header, verbatim (after a byte-order mark was taken off).
+    codes
+        int32, shape (n,): index into ``levels``; -1 where the value is missing.
+    levels
+        Distinct values, in order of first appearance.
+    unusable
+        Why no descriptor can be made of this type of value ("a list", "a date"), else None.
+    """
+
+    name: str
+    codes: NDArray[np.int32]
+    levels: Levels
+    unusable: str | None = None
+
+    def take(self, rows: NDArray[np.intp]) -> Column:
+        """The same column with only these rows, in this order (levels are kept as they are)."""
+        return replace(self, codes=self.codes[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns of equal length, in file order, and the provenance of each row.
+
+    Attributes
+    ----------
+    columns
+        Name to column, in file order.
+    n
+        Number of rows.
+    source
+        The files, as the user named them (or a word such as ``DataFrame``).
+    sha256
+        Hash of the bytes of the files, in order (of the encoded content for an object in memory).
+    files
+        int32, shape (n,): index into ``source`` of each row.
+    lines
+        int64, shape (n,): 1-based line in the file where the row starts; for an object in memory
+        and for Parquet, the 1-based row number.
+    line_word
+        "line" or "row", what ``lines`` counts, one per source.
+    notes
+        Plain sentences about what was noticed while reading; shown to the user.
+    """
+
+    columns: Mapping[str, Column]
+    n: int
+    source: tuple[str, ...]
+    sha256: str
+    files: NDArray[np.int32]
+    lines: NDArray[np.int64]
+    line_word: tuple[str, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    def where(self, row: int) -> str:
+        """Where a row stands, for a message: ``results.csv line 5``."""
+        source = int(self.files[row])
+        return f"{self.source[source]} {self.line_word[source]} {int(self.lines[row])}"
+
+    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> Table:
+        """The table with only these rows, in this order."""
+        index = np.asarray(rows, dtype=np.intp)
+        return replace(
+            self,
+            columns={name: column.take(index) for name, column in self.columns.items()},
+            n=len(index),
+            files=self.files[index],
+            lines=self.lines[index],
+        )
