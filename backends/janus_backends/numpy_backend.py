@@ -1,0 +1,225 @@
+"""The NumPy backend: no compiler, no accelerator, the same integers.
+
+Permutations are lanes: every operation works on a row of thousands of them at once, so the Python
+interpreter walks over positions and descriptors, never over permutations. Words are made in blocks
+that stay in cache, the walk turns each block into labels, and a float32 matrix product counts
+errors a tile of positions at a time. A tile is far shorter than 2**24 positions, so its counts are
+exact in float32 however the product is ordered; tiles are added as integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from janus_jax import streams
+from janus_jax.interface import Description, Ids, Problem, Tables, Tally
+
+# Lanes worked on together: rows long enough to hide the interpreter, short enough for the cache.
+_LANES: Final = 1 << 13
+# Positions counted by one matrix product.
+_TILE: Final = 512
+
+Need = NDArray[np.uint32]
+"""Labels to place in each stratum: shape (S,), or (S, lanes) when lanes differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A problem with its rows in position order: stratum by stratum.
+
+    Attributes
+    ----------
+    rows
+        intp, shape (n,): the row at each position.
+    members
+        uint8, shape (L, n): memberships by position.
+    errors
+        uint8, shape (1, n): observed errors by position.
+    remaining
+        uint64, shape (n,): positions left in the stratum, this one included.
+    stratum
+        intp, shape (n,): stratum code if the position is the first of its stratum, else -1.
+    need
+        uint32, shape (S,): errors in each stratum.
+    pool
+        uint32, shape (S, P): the contract's pool, transposed.
+    seed
+        The seed.
+    lanes
+        Permutations worked on together.
+    """
+
+    rows: NDArray[np.intp]
+    members: NDArray[np.uint8]
+    errors: NDArray[np.uint8]
+    remaining: NDArray[np.uint64]
+    stratum: NDArray[np.intp]
+    need: Need
+    pool: Need
+    seed: int
+    lanes: int
+
+
+class NumpyBackend:
+    """Permutations in plain NumPy; see :class:`janus_jax.interface.Backend`."""
+
+    def describe(self) -> Description:
+        """Name, version and device, in words."""
+        return Description("numpy", np.__version__, "cpu")
+
+    def bytes_per_permutation(self, problem: Problem) -> int:
+        """Peak extra bytes of one permutation in flight.
+
+        With ``t = min(n, 512)`` positions to a tile and L descriptors: ``5 t`` for the tile's
+        labels (a byte, then a float32), ``8 L`` for its counts (float32 and int32) and 128 for keys
+        and rows of the walk. ``shuffles`` and ``counts`` add the row that they return. Beside
+        that, ``4 t L`` bytes hold the tile's memberships, and the words a fixed megabyte.
+        """
+        descriptors, n = problem.memberships.shape
+        return 5 * min(n, _TILE) + 8 * descriptors + 128
+
+    def prepare(self, problem: Problem, lanes: int) -> State:
+        """Put the rows in position order; more than 8,192 lanes are taken in turns."""
+        rows = np.argsort(problem.strata, kind="stable")
+        codes = problem.strata[rows]
+        strata = problem.pool.shape[1]
+        sizes = np.bincount(codes, minlength=strata)
+        starts = np.cumsum(sizes) - sizes
+        within = np.arange(len(rows)) - starts[codes]
+        errors = problem.errors[rows]
+        return State(
+            rows=rows,
+            members=np.ascontiguousarray(problem.memberships[:, rows]).view(np.uint8),
+            errors=errors[None, :].view(np.uint8),
+            remaining=(sizes[codes] - within).astype(np.uint64),
+            stratum=np.where(within == 0, codes, -1).astype(np.intp),
+            need=np.bincount(codes[errors], minlength=strata).astype(np.uint32),
+            pool=np.ascontiguousarray(problem.pool.T).astype(np.uint32),
+            seed=problem.seed,
+            lanes=max(1, min(lanes, _LANES)),
+        )
+
+    def shuffles(self, state: State, ids: Ids) -> NDArray[np.int8]:
+        """The shuffled errors of these permutations: 0/1, shape (k, n), columns in row order."""
+        result = np.zeros((len(ids), len(state.rows)), np.int8)
+        for part, keys in _batches(state, ids, streams.PERMUTATIONS):
+            for start, labels in _labels(state, keys, state.need):
+                result[part, state.rows[start : start + len(labels)]] = labels.T
+        return result
+
+    def counts(self, state: State, ids: Ids) -> NDArray[np.int32]:
+        """Errors on each descriptor in each of these permutations: shape (k, L)."""
+        result = np.zeros((len(ids), len(state.members)), np.int32)
+        for part, keys in _batches(state, ids, streams.PERMUTATIONS):
+            result[part] = _count(state, state.members, keys, state.need).T
+        return result
+
+    def tally(self, state: State, ids: Ids, tables: Tables) -> Tally:
+        """Draw, count and reduce; no more than ``lanes`` x L counts exist at once."""
+        total = _nothing(len(state.members), tables.levels)
+        for _, keys in _batches(state, ids, streams.PERMUTATIONS):
+            total += _reduce(_count(state, state.members, keys, state.need), tables)
+        return total
+
+    def decoys(self, state: State, ids: Ids) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Source (index into the pool) and errors on the shuffled label, each of shape (k,)."""
+        sources = np.zeros(len(ids), np.int32)
+        counts = np.zeros(len(ids), np.int32)
+        for part, keys in _batches(state, ids, streams.SOURCES):
+            sources[part] = streams.mulhi(streams.words(keys, 1)[0], state.pool.shape[1])
+        for part, keys in _batches(state, ids, streams.DECOYS):
+            need = state.pool[:, sources[part]]
+            counts[part] = _count(state, state.errors, keys, need)[0]
+        return sources, counts
+
+
+def _batches(state: State, ids: Ids, stream: int) -> Iterator[tuple[slice, streams.Key]]:
+    """Yield the ids a batch at a time: where they stand, and their keys."""
+    parent = streams.stream_key(state.seed, stream)
+    for start in range(0, len(ids), state.lanes):
+        part = slice(start, min(start + state.lanes, len(ids)))
+        yield part, streams.fold_in(parent, ids[part])
+
+
+def _labels(state: State, keys: streams.Key, need: Need) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """Yield ``(start, labels)``: labels of a run of positions, shape (run, lanes).
+
+    Algorithm S: position j is on when ``mulhi(word, positions left) < labels left``. No lane has
+    labels left at the end of a stratum, so a stratum begins by setting what is left to its need.
+    """
+    left = np.zeros(keys[0].shape, np.uint32)
+    for start, block in streams.word_blocks(keys, len(state.rows)):
+        ranks = streams.mulhi(block, state.remaining[start : start + len(block), None])
+        labels = np.empty(block.shape, np.bool_)
+        for offset, rank in enumerate(ranks):
+            if (stratum := state.stratum[start + offset]) >= 0:
+                left[:] = need[stratum]
+            np.less(rank, left, out=labels[offset])
+            np.subtract(left, labels[offset], out=left)
+        yield start, labels
+
+
+def _tiles(state: State, keys: streams.Key, need: Need) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """Gather :func:`_labels` into tiles worth a matrix product; a tile is overwritten by the next."""
+    n, lanes = len(state.rows), keys[0].size
+    tile = np.empty((min(n, _TILE), lanes), np.bool_)
+    begin = 0
+    for start, labels in _labels(state, keys, need):
+        for row, label in enumerate(labels, start):
+            tile[row - begin] = label
+            if row + 1 - begin == len(tile) or row + 1 == n:
+                yield begin, tile[: row + 1 - begin]
+                begin = row + 1
+
+
+def _count(
+    state: State, members: NDArray[np.uint8], keys: streams.Key, need: Need
+) -> NDArray[np.int32]:
+    """Labels on each row of ``members``: shape (rows of members, lanes)."""
+    counts = np.zeros((len(members), keys[0].size), np.int32)
+    for begin, tile in _tiles(state, keys, need):
+        part = members[:, begin : begin + len(tile)].astype(np.float32)
+        counts += (part @ tile.astype(np.float32)).astype(np.int32)
+    return counts
+
+
+def _nothing(descriptors: int, levels: int) -> Tally:
+    """The tally of no permutations."""
+
+    def zeros(size: int) -> NDArray[np.int64]:
+        return np.zeros(size, np.int64)
+
+    return Tally(
+        0, zeros(levels + 1), zeros(descriptors), zeros(descriptors), zeros(levels + 1)
+    )
+
+
+def _reduce(counts: NDArray[np.int32], tables: Tables) -> Tally:
+    """Reduce counts of shape (L, lanes), one descriptor at a time, in the order of own ranks."""
+    descriptors, lanes = counts.shape
+    tally = _nothing(descriptors, tables.levels)
+    maximum = np.zeros(lanes, np.int32)
+    for tied in _ties(tables.own):
+        for g in tied:
+            table = tables.rank[g]
+            histogram = np.bincount(counts[g], minlength=len(table))
+            np.add.at(tally.total, table, histogram)
+            tally.exceed[g] = histogram[table >= tables.own[g]].sum()
+            np.maximum(maximum, table[counts[g]], out=maximum)
+        # Tied descriptors share one successive maximum, the one over all of them.
+        tally.step_down[tied] = np.count_nonzero(maximum >= tables.own[tied[0]])
+    maxima = np.bincount(maximum, minlength=tables.levels + 1).astype(np.int64)
+    return Tally(lanes, maxima, tally.exceed, tally.step_down, tally.total)
+
+
+def _ties(own: NDArray[np.int32]) -> list[NDArray[np.intp]]:
+    """Descriptors in groups of one own rank, lowest first."""
+    if len(own) == 0:
+        return []
+    order = np.argsort(own, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(own[order])) + 1)

@@ -1,0 +1,327 @@
+"""Which columns become descriptors, and as what; the others are listed with the reason."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from janus_jax.errors import InputError
+from janus_jax.plan import Plan
+from janus_jax.table import Column, Table
+from janus_jax.values import (
+    as_boolean,
+    as_numbers,
+    as_text,
+    first_non_number,
+    is_index_name,
+    is_near_unique,
+    is_row_number,
+    looks_like_date,
+    missing_levels,
+)
+
+Kind = Literal["boolean", "numeric", "categorical"]
+
+MAX_LEVELS = 50
+"""A text column with more levels is used only when it is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsedColumn:
+    """A column that descriptors are made of.
+
+    Attributes
+    ----------
+    kind
+        How its values are read.
+    meaning
+        Per level: 1/0 for a boolean, the number for a numeric column, the level's own index for a
+        categorical one.
+    level_known
+        bool, per level: the level is a value, not a word for "missing".
+    values
+        The column itself.
+    constant
+        The single known value, when there is only one; no descriptor of its values is made.
+    """
+
+    kind: Kind
+    meaning: NDArray[np.int8] | NDArray[np.int64] | NDArray[np.float64]
+    level_known: NDArray[np.bool_]
+    values: Column
+    constant: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The header."""
+        return self.values.name
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """bool, per row: the value is known."""
+        return self.of_rows(self.level_known)
+
+    def of_rows(self, per_level: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Look a per-level flag up for every row; False where the value is missing."""
+        return np.append(per_level, False)[self.values.codes]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The outcome of choosing columns.
+
+    Attributes
+    ----------
+    used
+        In the order named, or in file order.
+    not_used
+        Column name to the reason, in file order.
+    notes
+        What was noticed about the used ones.
+    """
+
+    used: tuple[UsedColumn, ...]
+    not_used: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def select_columns(table: Table, plan: Plan) -> Selection:
+    """Choose the columns and how each is read; the outcome's values are not looked at.
+
+    Raises
+    ------
+    InputError
+        A named column does not exist, or cannot be read the way it was named.
+    """
+    _check_names(table, plan)
+    named = dict.fromkeys((*plan.descriptor, *plan.categorical, *plan.numeric))
+    candidates = plan.descriptor or table.columns
+    used: list[UsedColumn] = []
+    not_used: dict[str, str] = {}
+    notes: list[str] = []
+    for name in dict.fromkeys((*candidates, *(() if not plan.descriptor else named))):
+        column = table.columns[name]
+        reason = _role(name, plan)
+        if reason is None and name not in named:
+            reason = _left_out_by_name(name, plan.outcome_column)
+        made = reason or _read(table, column, plan, named=name in named)
+        if isinstance(made, str):
+            not_used[name] = made
+            continue
+        used.append(made)
+        notes.extend(_remarks(table, made, frozenset(plan.na)))
+    return Selection(tuple(used), not_used, tuple(notes))
+
+
+def find_column(table: Table, name: str, option: str) -> Column:
+    """The column of this name, or an error that suggests the nearest ones."""
+    if name in table.columns:
+        return table.columns[name]
+    near = difflib.get_close_matches(name, table.columns, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    shown = ", ".join(map(repr, list(table.columns)[:20]))
+    more = f", and {len(table.columns) - 20} more" if len(table.columns) > 20 else ""
+    raise InputError(
+        f"{option} {name!r}: no such column in {', '.join(table.source)}; {hint}"
+        f"the columns are {shown}{more}"
+    )
+
+
+def _check_names(table: Table, plan: Plan) -> None:
+    single = {
+        f"--{plan.outcome_kind}": plan.outcome_column,
+        "--cluster": plan.cluster,
+        "--split-column": plan.split_column,
+        "--stratify": plan.stratify,
+        "--strata": plan.strata,
+    }
+    many = {
+        "--id": plan.id,
+        "--descriptor": plan.descriptor,
+        "--exclude": plan.exclude,
+        "--categorical": plan.categorical,
+        "--numeric": plan.numeric,
+    }
+    for option, name in single.items():
+        if name is not None:
+            find_column(table, name, option)
+    for option, names in many.items():
+        for name in names:
+            find_column(table, name, option)
+    for name in (*plan.descriptor, *plan.categorical, *plan.numeric):
+        if name == plan.outcome_column:
+            raise InputError(f"column {name!r} is the outcome; it cannot also be a descriptor")
+        if name in plan.exclude:
+            raise InputError(f"column {name!r} is both named as a descriptor and excluded")
+
+
+def _role(name: str, plan: Plan) -> str | None:
+    """Why a column is not up for use, when it has another role (naming it overrides some)."""
+    if name == plan.outcome_column:
+        return "the outcome"
+    if name in plan.exclude:
+        return "excluded"
+    if name in plan.descriptor:
+        return None
+    roles = {
+        "the split": (plan.split_column,),
+        "the strata": (plan.strata,),
+        "the cluster": (plan.cluster,),
+        "the id": plan.id or ("id",),
+    }
+    return next((role for role, names in roles.items() if name in names), None)
+
+
+_OUTCOME_WORDS = frozenset(
+    "correct incorrect correctness error errors wrong score scores scored pass passed passes "
+    "passrate resolved success succeeded fail failed failure accuracy acc em f1 reward grade "
+    "verdict".split()
+)
+_RUN_TIME_PREFIXES = ("post_", "resp_", "response_", "tokens_", "judge_", "unparsed_", "cot_")
+_RUN_TIME_WORDS = frozenset(("cost", "latency"))
+# Prefixes that say what kind of column it is, not which family it belongs to.
+_PLAIN_PREFIXES = frozenset(("is", "has", "was", "n", "num", "q", "the", "model"))
+
+
+def _words(name: str) -> list[str]:
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return re.findall(r"[a-z0-9]+", spaced.casefold())
+
+
+def _left_out_by_name(name: str, outcome: str) -> str | None:
+    if is_index_name(name):
+        return "an unnamed column: a saved row number"
+    words, family = _words(name), _words(outcome)
+    if _OUTCOME_WORDS.intersection(words):
+        return "named like another outcome"
+    if (
+        len(family) > 1
+        and words[:1] == family[:1]
+        and len(family[0]) > 1
+        and family[0] not in _PLAIN_PREFIXES
+    ):
+        return f"shares the prefix {family[0]!r} with the outcome: perhaps another outcome"
+    if name.casefold().startswith(_RUN_TIME_PREFIXES) or _RUN_TIME_WORDS.intersection(words):
+        return "named like a fact known only after the model ran"
+    return None
+
+
+def _read(table: Table, column: Column, plan: Plan, *, named: bool) -> UsedColumn | str:
+    """How the column is used, or why it is not."""
+    if column.unusable:
+        if named:
+            raise InputError(f"column {column.name!r} cannot be a descriptor: {column.unusable}")
+        return column.unusable
+    na = frozenset(plan.na)
+    if column.name in plan.categorical:
+        return _categorical(column, na)
+    if column.name in plan.numeric:
+        numeric = _numeric(column, na)
+        if numeric is None:
+            raise InputError(
+                f"--numeric {column.name}: {_not_a_number(table, column, na)}; name words that mean "
+                "missing with --na WORD"
+            )
+        return numeric
+    truth = as_boolean(column, na)
+    if truth is not None:
+        made = UsedColumn("boolean", truth, truth >= 0, column, _constant(column, truth >= 0))
+    else:
+        made = _numeric(column, na) or _categorical(column, na)
+    if named:
+        return made
+    return _unfit(table, made, na) or made
+
+
+def _numeric(column: Column, na: frozenset[str]) -> UsedColumn | None:
+    numbers = as_numbers(column, na)
+    if numbers is None:
+        return None
+    values, missing = numbers
+    return UsedColumn("numeric", values, ~missing, column, _constant(column, ~missing))
+
+
+def _categorical(column: Column, na: frozenset[str]) -> UsedColumn:
+    index = np.arange(len(column.levels), dtype=np.int64)
+    known = ~missing_levels(column, na)
+    return UsedColumn("categorical", index, known, column, _constant(column, known))
+
+
+def _constant(column: Column, level_known: NDArray[np.bool_]) -> str | None:
+    present = np.zeros(len(level_known) + 1, dtype=np.bool_)
+    present[column.codes] = True
+    levels = np.flatnonzero(present[:-1] & level_known)
+    return as_text(column)[int(levels[0])] if len(levels) == 1 else None
+
+
+def _unfit(table: Table, used: UsedColumn, na: frozenset[str]) -> str | None:
+    """Why a column that nobody named had better not be used."""
+    column = used.values
+    known = int(used.known.sum())
+    if not known:
+        return f"no value in any of {table.n} rows"
+    if used.constant is not None and known == table.n:
+        return f"constant: every value is {used.constant!r}"
+    if used.kind == "numeric":
+        if is_row_number(column, table):
+            return "a row number (consecutive integers)"
+        if is_near_unique(column) and _words(column.name)[-1:] in (["id"], ["index"], ["idx"]):
+            return "an identifier (nearly every value is different)"
+        return None
+    if used.kind == "boolean":
+        return None
+    if looks_like_date(column):
+        return "a date"
+    if len(column.levels) > MAX_LEVELS:
+        if _mostly_numbers(column, na):
+            return (
+                f"mostly numbers but read as text: {_not_a_number(table, column, na)}; use --na "
+                f"WORD for words that mean missing, or name it with --categorical {column.name}"
+            )
+        if is_near_unique(column):
+            return "near-unique text"
+        return f"text with {len(column.levels)} levels, more than {MAX_LEVELS}; name it to use it"
+    return None
+
+
+def _mostly_numbers(column: Column, na: frozenset[str]) -> bool:
+    found = first_non_number(column, na)
+    return found is not None and 2 * found.numbers > found.known
+
+
+def _not_a_number(table: Table, column: Column, na: frozenset[str]) -> str:
+    found = first_non_number(column, na)
+    if found is None:
+        return "its values are not numbers"
+    return (
+        f"{found.numbers:,} of {found.known:,} values are numbers, and the first that is not is "
+        f"{found.text!r} ({table.where(found.row)})"
+    )
+
+
+def _remarks(table: Table, used: UsedColumn, na: frozenset[str]) -> Iterable[str]:
+    column = used.values
+    words = [
+        text
+        for text, known in zip(as_text(column), used.level_known.tolist(), strict=True)
+        if not known
+    ]
+    if words:
+        rows = int(((column.codes >= 0) & ~used.known).sum())
+        yield (
+            f"column {column.name!r}: {rows} values read as missing "
+            f"({', '.join(repr(word) for word in words[:5])})"
+        )
+    if used.kind == "categorical" and _mostly_numbers(column, na):
+        yield f"column {column.name!r} is read as text: {_not_a_number(table, column, na)}"
+    if used.constant is not None:
+        yield (
+            f"column {column.name!r} has a single known value ({used.constant!r}): only whether it "
+            "is missing can be tested"
+        )

@@ -1,0 +1,332 @@
+"""The result as one JSON document, ``janus-jax/audit/1``; every report is made from it.
+
+Everything in it but ``run`` is the same on every backend, batch size and machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from janus_jax.advice import reading_notes
+from janus_jax.library import Counts, Part
+from janus_jax.plan import Plan
+from janus_jax.prepare import Prepared
+from janus_jax.screen import Screened, gate
+
+SCHEMA = "janus-jax/audit/1"
+
+
+def make_document(
+    prepared: Prepared, plan: Plan, screened: Screened | None, warnings: Sequence[str]
+) -> dict[str, Any]:
+    """Put the result together; ``run`` is added by whoever ran it."""
+    gates = _gates(prepared, plan, screened)
+    return {
+        "schema": SCHEMA,
+        "data": _data(prepared, plan),
+        "plan": {**plan.to_dict(), "hash": plan.hash(), "frozen_before_outcomes": False},
+        "rule": plan.rule,
+        "screen": _screen(prepared, plan, screened),
+        "methods": _methods(prepared, screened, gates),
+        "descriptors": _descriptors(prepared, plan, screened, gates),
+        "not_used": [
+            {"column": column, "reason": reason}
+            for column, reason in (
+                prepared.selection.not_used | prepared.descriptors.not_used
+            ).items()
+        ],
+        "warnings": list(warnings),
+        "notes": reading_notes(plan, prepared, screened),
+    }
+
+
+def _gates(
+    prepared: Prepared, plan: Plan, screened: Screened | None
+) -> dict[int, tuple[bool, str]]:
+    """Gate verdicts by descriptor, for those that any method selects."""
+    if screened is None or not prepared.holdout:
+        return {}
+    selected = [any(chosen) for chosen in zip(*screened.selected.values(), strict=True)]
+    return {
+        g: gate(prepared.discovery[g], prepared.holdout[g], plan)
+        for g, wanted in zip(prepared.eligible, selected, strict=True)
+        if wanted
+    }
+
+
+def _data(prepared: Prepared, plan: Plan) -> dict[str, Any]:
+    table, where = prepared.examples.table, prepared.where
+    counted = [row for part in prepared.parts for row in part.rows.tolist()]
+    columns: list[dict[str, Any]] = []
+    for used in prepared.selection.used:
+        columns.append(
+            {
+                "column": used.name,
+                "kind": used.kind,
+                "missing": int((~used.known[counted]).sum()),
+                "threshold": prepared.descriptors.thresholds.get(used.name),
+                "holdout_only_levels": list(prepared.descriptors.holdout_only.get(used.name, ())),
+            }
+        )
+    clusters = None
+    if plan.cluster:
+        codes = table.columns[plan.cluster].codes
+        clusters = {"column": plan.cluster, "count": len(set(codes[counted].tolist()))}
+    return {
+        "rows": table.n,
+        "source": list(table.source),
+        "sha256": table.sha256,
+        "outcome": {
+            "column": plan.outcome_column,
+            "kind": plan.outcome_kind,
+            "missing": prepared.examples.missing,
+        },
+        "clusters": clusters,
+        "discovery": _part(prepared.parts[0]),
+        "holdout": _part(prepared.parts[1]) if prepared.holdout else None,
+        "proposal_rows": int((where > 1).sum()),
+        "columns": columns,
+    }
+
+
+def _part(part: Part) -> dict[str, int]:
+    return {"n": part.n, "errors": part.error_count}
+
+
+def _screen(prepared: Prepared, plan: Plan, screened: Screened | None) -> dict[str, Any]:
+    size = prepared.library_size
+    if screened is None:
+        return {"L": size}
+    reached = screened.thresholds.reached
+    permuted = screened.permuted
+    total = permuted.tally.permutations
+
+    def at(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        index = screened.chosen[method]
+        if index is None:
+            return {"threshold": None, "R": 0, **dict.fromkeys(values)}
+        found = {name: value[index] for name, value in values.items()}
+        return {
+            "threshold": _threshold(prepared, screened, index),
+            "R": int(reached[index]),
+            **found,
+        }
+
+    def per_reached(counts: Sequence[float], scale: Fraction) -> list[float]:
+        """Estimated FDP at each threshold: one correctly rounded division each."""
+        return [
+            float(Fraction(c) * scale / max(1, int(r)))
+            for c, r in zip(counts, reached, strict=True)
+        ]
+
+    literal = screened.decoys.exceedances.tolist() if screened.decoys else [0] * len(reached)
+    expected = screened.expected.tolist()
+    mean_exact = screened.mean_expected.tolist()
+    sampled = screened.mean_totals.tolist()
+    return {
+        "L": size,
+        "decoys": {
+            "K": plan.decoys if screened.decoys else 0,
+            "sources": len(prepared.pool),
+            **at(
+                "decoys",
+                {
+                    "D": literal,
+                    "estimated_fdp": per_reached(literal, Fraction(size, plan.decoys)),
+                },
+            ),
+            "stability_redraws": screened.stability.redraws if screened.stability else 0,
+        },
+        "decoys_exact": at(
+            "decoys_exact",
+            {
+                "expected_exceedances": expected,
+                "estimated_fdp": per_reached(expected, Fraction(1)),
+            },
+        ),
+        "mean_count": at(
+            "mean_count",
+            {
+                "mean_count": [float(Fraction(c, total)) for c in sampled],
+                "estimated_fdp": per_reached(sampled, Fraction(1, total)),
+            },
+        ),
+        "mean_count_exact": at(
+            "mean_count_exact",
+            {"mean_count": mean_exact, "estimated_fdp": per_reached(mean_exact, Fraction(1))},
+        ),
+        "fixed_floor": {"floor": float(screened.decoys.floor) if screened.decoys else None},
+        "permutations": {
+            "kind": "enumerated" if permuted.enumerated else "sampled",
+            "count": total,
+            "labellings": permuted.labellings,
+            "smallest_p": min(screened.p_monte_carlo.tolist())
+            if permuted.enumerated
+            else 1 / (total + 1),
+        },
+    }
+
+
+def _threshold(prepared: Prepared, screened: Screened, index: int) -> float:
+    """The threshold as a |lift| or |z|: that of a descriptor which stands exactly on it."""
+    position = int((screened.thresholds.own == index + 1).argmax())
+    counts = prepared.discovery[prepared.eligible[position]]
+    if counts.margins.statistic == "lift":
+        return abs(float(counts.lift))
+    return abs(counts.margins.z(counts.errors_on))
+
+
+def _methods(
+    prepared: Prepared, screened: Screened | None, gates: Mapping[int, tuple[bool, str]]
+) -> dict[str, Any]:
+    if screened is None:
+        return {}
+    names = [prepared.descriptors.items[g].name for g in prepared.eligible]
+    passed = [gates.get(g, (False, ""))[0] for g in prepared.eligible]
+    return {
+        method: {
+            "selected": [n for n, s in zip(names, chosen, strict=True) if s],
+            "confirmed": [n for n, s, p in zip(names, chosen, passed, strict=True) if s and p],
+        }
+        for method, chosen in screened.selected.items()
+    }
+
+
+def _descriptors(
+    prepared: Prepared,
+    plan: Plan,
+    screened: Screened | None,
+    gates: Mapping[int, tuple[bool, str]],
+) -> list[dict[str, Any]]:
+    position = {g: i for i, g in enumerate(prepared.eligible)}
+    known = {used.name: used.known for used in prepared.selection.used}
+    items = prepared.descriptors.items
+    listed: list[dict[str, Any]] = []
+    for g, item in enumerate(items):
+        discovery = prepared.discovery[g]
+        holdout = prepared.holdout[g] if prepared.holdout else None
+        i = position.get(g)
+        status, reason = _status(g, i, prepared, plan, screened, gates)
+        entry: dict[str, Any] = {
+            "name": item.name,
+            "rule": dict(item.rule),
+            "aliases": [items[h].name for h in prepared.aliases[g]],
+            "status": status,
+            "reason": reason,
+            "discovery": _counts(discovery, plan),
+            "holdout": _counts(holdout, plan) if holdout else None,
+        }
+        p_exact = discovery.margins.p_value(discovery.errors_on)
+        if i is None or screened is None:
+            entry |= dict.fromkeys(
+                ("p_exact", "p_bh", "p_monte_carlo", "p_max_t", "p_max_t_step_down", "stability")
+            )
+            entry["p_exact_outside"] = p_exact
+        else:
+            entry |= {
+                "p_exact": p_exact,
+                "p_bh": float(screened.p_bh[i]),
+                "p_monte_carlo": float(screened.p_monte_carlo[i]),
+                "p_max_t": float(screened.p_max_t[i]),
+                "p_max_t_step_down": float(screened.p_max_t_step_down[i]),
+                "stability": float(screened.stability.selected[i]) if screened.stability else None,
+            }
+            entry["p_exact_outside"] = None
+        entry |= _where_known(item.columns, item.members, known, prepared)
+        listed.append(entry)
+    return listed
+
+
+def _counts(counts: Counts, plan: Plan) -> dict[str, Any]:
+    plain = counts.plain_lift
+    shown: dict[str, Any] = {
+        "n": counts.n,
+        "errors": counts.errors,
+        "on": counts.on,
+        "off": counts.off,
+        "errors_on": counts.errors_on,
+        "errors_off": counts.errors_off,
+        "lift": None if plain is None else float(plain),
+        "z": counts.margins.z(counts.errors_on),
+    }
+    if plan.strata:
+        shown["lift_adjusted"] = None if plain is None else float(counts.lift)
+    return shown
+
+
+def _where_known(
+    columns: Sequence[str], members: Any, known: Mapping[str, Any], prepared: Prepared
+) -> dict[str, Any]:
+    """How many values are missing, and the discovery lift among the rows that have one."""
+    part = prepared.parts[0]
+    both = [row for p in prepared.parts for row in p.rows.tolist()]
+    present = known[columns[0]]
+    for column in columns[1:]:
+        present = present & known[column]
+    here = present[part.rows]
+    inside = members[part.rows] & here
+    on, n = int(inside.sum()), int(here.sum())
+    errors_on, errors = int((inside & part.errors).sum()), int((here & part.errors).sum())
+    lift = None
+    if 0 < on < n:
+        lift = float(Fraction(errors_on, on) - Fraction(errors - errors_on, n - on))
+    return {"lift_known": lift, "missing": int((~present[both]).sum())}
+
+
+def _status(
+    g: int,
+    i: int | None,
+    prepared: Prepared,
+    plan: Plan,
+    screened: Screened | None,
+    gates: Mapping[int, tuple[bool, str]],
+) -> tuple[str, str]:
+    """Status by the primary rule, and the reason in words."""
+    if i is None or screened is None:
+        return "ineligible", prepared.reasons[g] or "not in the library"
+    why = _why(g, i, prepared, plan, screened)
+    if not screened.selected[plan.rule][i]:
+        return "not_selected", why
+    if not prepared.holdout:
+        return "selected", f"selected: {why}; there is no holdout to confirm it"
+    passed, verdict = gates[g]
+    return ("confirmed" if passed else "not_replicated"), f"selected: {why}; {verdict}"
+
+
+def _why(g: int, i: int, prepared: Prepared, plan: Plan, screened: Screened) -> str:
+    """The comparison that the primary rule made, in words."""
+    counts, rule = prepared.discovery[g], plan.rule
+    if rule in screened.chosen:
+        size = "|lift|" if plan.statistic == "lift" else "|z|"
+        value = abs(
+            float(counts.lift)
+            if plan.statistic == "lift"
+            else counts.margins.z(counts.errors_on)
+        )
+        index = screened.chosen[rule]
+        if index is None:
+            return f"no threshold has an estimated FDP of at most {plan.q} ({size} {value:.4f})"
+        sign = "reaches" if screened.selected[rule][i] else "is below"
+        return f"{size} {value:.4f} {sign} the threshold {_threshold(prepared, screened, index):.4f}"
+    passes = screened.selected[rule][i]
+    sign = "<=" if passes else ">"
+    match rule:
+        case "unadjusted":
+            return f"exact p {screened.p_exact[i]:.4g} {sign} {plan.alpha}"
+        case "bh_05" | "bh_10":
+            return f"BH-adjusted p {screened.p_bh[i]:.4g} {sign} 0.{rule[-2:]}"
+        case "max_t":
+            return f"max-T p {screened.p_max_t[i]:.4g} {sign} {plan.alpha}"
+        case "max_t_step_down":
+            return f"step-down max-T p {screened.p_max_t_step_down[i]:.4g} {sign} {plan.alpha}"
+        case "fixed_lift":
+            return f"|lift| {abs(float(counts.lift)):.4f} {'>=' if passes else '<'} 0.10"
+        case _:
+            floor = float(screened.decoys.floor) if screened.decoys else math.nan
+            return (
+                f"|lift| {abs(float(counts.lift)):.4f} is {'' if passes else 'not '}above the "
+                f"decoy floor {floor:.4f}"
+            )

@@ -1,0 +1,129 @@
+"""The permutation distribution of an error count, in floating point for showing and in integers
+for deciding.
+
+Shuffle labels (or errors) within strata with all margins fixed: the number of errors that fall on a
+descriptor is a sum of independent hypergeometric counts, one per stratum. Floating-point values use
+only correctly rounded + - x / in a fixed order, so that they are the same on every machine; their
+relative error is below 1e-12. Where a decision is closer than that, the exact weights are used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Block = tuple[int, int, int]
+"""One stratum as (examples n, examples the descriptor is on for n1, errors E)."""
+
+
+def support(blocks: Iterable[Block]) -> tuple[int, int]:
+    """Smallest and largest attainable error count.
+
+    Examples
+    --------
+    >>> support([(6, 3, 3)])
+    (0, 3)
+    """
+    low = high = 0
+    for n, n1, errors in blocks:
+        low += max(0, n1 + errors - n)
+        high += min(n1, errors)
+    return low, high
+
+
+def probabilities(blocks: Sequence[Block]) -> NDArray[np.float64]:
+    """Probability of every attainable error count, from the smallest to the largest.
+
+    Within a stratum the ratios of neighbouring hypergeometric probabilities are multiplied from the
+    mode outwards and the result is divided by its own sum: no factorial, no logarithm. Strata are
+    combined by convolution.
+
+    Parameters
+    ----------
+    blocks
+        One ``(n, n1, E)`` per stratum.
+
+    Returns
+    -------
+    ndarray
+        float64, shape (high - low + 1,), non-negative, summing to 1 up to rounding.
+
+    Examples
+    --------
+    >>> probabilities([(6, 3, 3)]).round(3).tolist()
+    [0.05, 0.45, 0.45, 0.05]
+    """
+    result = np.ones(1)
+    for block in blocks:
+        factor = _one_stratum(*block)
+        if len(factor) > 1:
+            result = _convolve(result, factor)
+    return result
+
+
+def _one_stratum(n: int, n1: int, errors: int) -> NDArray[np.float64]:
+    low, high = support([(n, n1, errors)])
+    mode = (n1 + 1) * (errors + 1) // (n + 2)
+    mode = min(max(mode, low), high)
+    up = np.arange(mode, high, dtype=np.float64)  # a -> a + 1, for a = mode .. high - 1
+    rising = (n1 - up) * (errors - up) / ((up + 1) * (n - n1 - errors + up + 1))
+    down = np.arange(mode, low, -1, dtype=np.float64)  # a -> a - 1, for a = mode .. low + 1
+    falling = down * (n - n1 - errors + down) / ((n1 - down + 1) * (errors - down + 1))
+    weights = np.concatenate([np.cumprod(falling)[::-1], [1.0], np.cumprod(rising)])
+    return weights / math.fsum(weights)
+
+
+def _convolve(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Not np.convolve: it may call a BLAS whose order of summation differs between machines.
+    if len(a) < len(b):
+        a, b = b, a
+    out = np.zeros(len(a) + len(b) - 1)
+    for shift, weight in enumerate(b.tolist()):
+        out[shift : shift + len(a)] += weight * a
+    return out
+
+
+def exact_weights(blocks: Sequence[Block]) -> tuple[list[int], int]:
+    """Number of labellings that give every attainable error count, and their total.
+
+    The same distribution as :func:`probabilities`, in integers.
+
+    Examples
+    --------
+    >>> exact_weights([(6, 3, 3)])
+    ([1, 9, 9, 1], 20)
+    """
+    result, total = [1], 1
+    for n, n1, errors in blocks:
+        low, high = support([(n, n1, errors)])
+        weights = [math.comb(n1, low) * math.comb(n - n1, errors - low)]
+        for a in range(low, high):
+            step = weights[-1] * (n1 - a) * (errors - a)
+            weights.append(step // ((a + 1) * (n - n1 - errors + a + 1)))
+        total *= math.comb(n, errors)
+        if len(weights) == 1:
+            result = [weights[0] * w for w in result]
+            continue
+        product = [0] * (len(result) + len(weights) - 1)
+        for i, x in enumerate(result):
+            for j, y in enumerate(weights):
+                product[i + j] += x * y
+        result = product
+    return result, total
+
+
+def labellings(sizes: Sequence[int], errors: Sequence[int], limit: int) -> int | None:
+    """How many ways the errors can be arranged within strata; None when more than ``limit``."""
+    total = 1
+    for n, e in zip(sizes, errors, strict=True):
+        k = min(e, n - e)
+        # C(n, k) >= (n / k) ** k: decides the astronomic cases without computing them.
+        if k and k * math.log2(n / k) > limit.bit_length() + 1:
+            return None
+        total *= math.comb(n, k)
+        if total > limit:
+            return None
+    return total

@@ -1,0 +1,122 @@
+"""From a table to the counts of every descriptor: all that is fixed before the screen looks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from janus_jax.columns import Selection, select_columns
+from janus_jax.descriptors import Descriptors, make_descriptors
+from janus_jax.errors import InputError
+from janus_jax.library import (
+    Counts,
+    Part,
+    alias_groups,
+    count,
+    decoy_pool,
+    ineligible_reason,
+    make_part,
+)
+from janus_jax.outcome import Examples, read_examples
+from janus_jax.plan import Plan
+from janus_jax.split import DISCOVERY, HOLDOUT, complete_codes, split_rows
+from janus_jax.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything known before the screen: no error has been compared with a descriptor yet.
+
+    Attributes
+    ----------
+    examples
+        One row per example.
+    selection, descriptors
+        The columns used, and the descriptors made of them, in library order.
+    where
+        int8, shape (n,): the split of each row.
+    parts
+        Discovery, and holdout unless everything is discovery.
+    discovery, holdout
+        Counts of every descriptor; ``holdout`` is empty without one.
+    reasons
+        Why a descriptor is not in the library; None for those that are.
+    aliases
+        For each descriptor, the others with the same or the complementary membership.
+    pool
+        Indices of the decoy sources.
+    """
+
+    examples: Examples
+    selection: Selection
+    descriptors: Descriptors
+    where: NDArray[np.int8]
+    parts: tuple[Part, ...]
+    discovery: Sequence[Counts]
+    holdout: Sequence[Counts]
+    reasons: Sequence[str | None]
+    aliases: Sequence[tuple[int, ...]]
+    pool: Sequence[int]
+
+    def part(self, which: int) -> Part:
+        """The discovery or the holdout examples."""
+        return self.parts[which]
+
+    @property
+    def eligible(self) -> list[int]:
+        """Indices of the library's descriptors, in order."""
+        return [g for g, reason in enumerate(self.reasons) if reason is None]
+
+    @property
+    def library_size(self) -> int:
+        """L."""
+        return len(self.eligible)
+
+
+def prepare(table: Table, plan: Plan) -> Prepared:
+    """Read outcomes, split, make descriptors and count: everything but the screen."""
+    selection = select_columns(table, plan)
+    roles = (plan.split_column, plan.stratify, plan.strata, plan.cluster)
+    facts = dict.fromkeys(
+        [used.name for used in selection.used] + [role for role in roles if role is not None]
+    )
+    examples = read_examples(table, plan, list(facts))
+    if len(examples.ids) < table.n:
+        table = examples.table
+        selection = select_columns(table, plan)
+    where = split_rows(table, plan)
+    counted = examples.errors >= 0
+    descriptors = make_descriptors(selection, where, counted, plan)
+    strata = complete_codes(table, plan.strata, "--strata")
+    parts = [
+        make_part(np.flatnonzero((where == which) & counted), examples.errors, strata)
+        for which in (DISCOVERY, HOLDOUT)
+        if which == DISCOVERY or (where == which).any()
+    ]
+    if parts[0].n < 2:
+        raise InputError(
+            f"discovery holds {parts[0].n} example{'' if parts[0].n == 1 else 's'} with an "
+            f"outcome (of {table.n} rows); an audit needs at least 2"
+        )
+    items = descriptors.items
+    discovery = count(items, parts[0], plan.statistic)
+    holdout = count(items, parts[1], plan.statistic) if len(parts) > 1 else []
+    reasons = [
+        ineligible_reason(counts, holdout[g] if holdout else None, plan.eligibility)
+        for g, counts in enumerate(discovery)
+    ]
+    return Prepared(
+        examples=examples,
+        selection=selection,
+        descriptors=descriptors,
+        where=where,
+        parts=tuple(parts),
+        discovery=discovery,
+        holdout=holdout,
+        reasons=reasons,
+        aliases=alias_groups(items, np.concatenate([part.rows for part in parts])),
+        pool=decoy_pool(discovery, [reason is None for reason in reasons], plan),
+    )

@@ -1,0 +1,284 @@
+"""The result as people read it: a sentence, a CSV file, Markdown. The terminal has its own module."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Document = Mapping[str, Any]
+
+STATUS_WORDS = {
+    "confirmed": "confirmed",
+    "selected": "selected (no holdout)",
+    "not_replicated": "not replicated",
+    "not_selected": "not selected",
+    "ineligible": "ineligible",
+}
+_ORDER = list(STATUS_WORDS)
+
+METHOD_WORDS = {
+    "decoys": "Procedure A, K literal decoys",
+    "decoys_exact": "Procedure A, exact limit",
+    "unadjusted": "unadjusted exact p",
+    "bh_05": "Benjamini-Hochberg 0.05",
+    "bh_10": "Benjamini-Hochberg 0.10",
+    "max_t": "max-T",
+    "max_t_step_down": "max-T, step-down",
+    "mean_count": "mean count, permutations",
+    "mean_count_exact": "mean count, exact",
+    "fixed_lift": "fixed |lift| >= 0.10",
+    "fixed_floor": "fixed decoy floor (95%)",
+}
+
+FINDINGS_COLUMNS = (
+    "name",
+    "status",
+    "reason",
+    "discovery_n",
+    "discovery_on",
+    "discovery_errors_on",
+    "discovery_errors_off",
+    "discovery_lift",
+    "discovery_z",
+    "holdout_n",
+    "holdout_on",
+    "holdout_errors_on",
+    "holdout_errors_off",
+    "holdout_lift",
+    "holdout_z",
+    "p_exact",
+    "p_bh",
+    "p_monte_carlo",
+    "p_max_t",
+    "p_max_t_step_down",
+    "stability",
+    "lift_known",
+    "missing",
+    "aliases",
+)
+
+
+def ranked(document: Document) -> list[dict[str, Any]]:
+    """Descriptors with the best status first, then by the size of their discovery statistic."""
+    statistic = document["plan"]["statistic"]
+    return sorted(
+        document["descriptors"],
+        key=lambda d: (_ORDER.index(d["status"]), -abs(d["discovery"][statistic] or 0.0)),
+    )
+
+
+def finding_rows(document: Document) -> Iterator[list[Any]]:
+    """One row per descriptor in the order of :data:`FINDINGS_COLUMNS`, best status first."""
+    for d in ranked(document):
+        flat = {**d, "aliases": "; ".join(d["aliases"])}
+        for part in ("discovery", "holdout"):
+            flat |= {f"{part}_{key}": value for key, value in (d[part] or {}).items()}
+        yield [flat.get(column) for column in FINDINGS_COLUMNS]
+
+
+def findings_csv(document: Document) -> str:
+    """``findings.csv``."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(FINDINGS_COLUMNS)
+    for row in finding_rows(document):
+        writer.writerow("" if value is None else value for value in row)
+    return out.getvalue()
+
+
+def answer(document: Document) -> str:
+    """What was found, in a sentence."""
+    tested = document["screen"]["L"]
+    found = [d for d in document["descriptors"] if d["status"] in ("confirmed", "selected")]
+    selected = [
+        d for d in document["descriptors"] if d["status"] not in ("not_selected", "ineligible")
+    ]
+    if not tested:
+        return "no descriptor was eligible, so nothing was tested"
+    screened = f"{len(selected)} of {tested} descriptors selected on discovery"
+    if document["data"]["holdout"] is None:
+        return f"{screened}; there is no holdout, so nothing is confirmed"
+    names = ", ".join(printable(d["name"]) for d in found[:5])
+    more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+    return f"{screened}, {len(found)} confirmed on holdout{': ' if found else ''}{names}{more}"
+
+
+# Control characters, and the Unicode marks that reorder or break lines.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+def printable(text: str) -> str:
+    """Text without terminal escapes, line breaks or invisible marks: each is shown as \\uXXXX."""
+    return _CONTROL.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def number(value: float | None, style: str = "+.3f") -> str:
+    """A number for a table; a dash when it is undefined."""
+    return "-" if value is None else format(value, style)
+
+
+def p_text(value: float | None) -> str:
+    """A p-value: never shown as 0.
+
+    Examples
+    --------
+    >>> p_text(0.0314), p_text(2.44e-36)
+    ('0.031', '2.4e-36')
+    """
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if value >= 0.0995 else f"{value:.2g}"
+
+
+def rate(part: Mapping[str, Any] | None, side: str) -> str:
+    """Errors / examples on one side of a slice."""
+    return "-" if part is None else f"{part[f'errors_{side}']}/{part[side]}"
+
+
+TABLE_HEADER = (
+    "descriptor",
+    "status",
+    "errors on",
+    "errors off",
+    "lift",
+    "holdout on",
+    "holdout off",
+    "holdout lift",
+    "p exact",
+    "p BH",
+    "p max-T",
+    "stability",
+)
+
+
+def table_row(d: Mapping[str, Any]) -> list[str]:
+    """One descriptor for a table that people read, in the order of :data:`TABLE_HEADER`."""
+    discovery, holdout = d["discovery"], d["holdout"]
+    return [
+        printable(d["name"]),
+        STATUS_WORDS[d["status"]],
+        rate(discovery, "on"),
+        rate(discovery, "off"),
+        number(discovery.get("lift_adjusted", discovery["lift"])),
+        rate(holdout, "on"),
+        rate(holdout, "off"),
+        number(holdout.get("lift_adjusted", holdout["lift"]) if holdout else None),
+        p_text(d["p_exact"]),
+        p_text(d["p_bh"]),
+        p_text(d["p_max_t"]),
+        number(d["stability"], ".2f"),
+    ]
+
+
+METHOD_HEADER = ("method", "selected", "confirmed")
+
+
+def method_rows(document: Document) -> Iterator[tuple[str, int, int]]:
+    """The matched comparison: how many each method selects, and how many of those holdout repeats."""
+    for method, found in document["methods"].items():
+        star = " *" if method == document["rule"] else ""
+        yield METHOD_WORDS[method] + star, len(found["selected"]), len(found["confirmed"])
+
+
+def splits(document: Document) -> str:
+    """The size of each split, in words."""
+    data = document["data"]
+    parts = [
+        f"{name} {data[name]['n']} examples, {data[name]['errors']} errors"
+        for name in ("discovery", "holdout")
+        if data[name]
+    ]
+    return "; ".join(parts)
+
+
+def ran_on(document: Document) -> str:
+    """Which backend ran, where, for how long."""
+    run = document["run"]
+    return (
+        f"backend {run['backend']} {run['backend_version']} on {run['device']}, "
+        f"{run['seconds']:.1f} s"
+    )
+
+
+def markdown(document: Document) -> str:
+    """``report.md``."""
+    return "\n".join(_markdown(document))
+
+
+def _cell(text: object) -> str:
+    escaped = printable(str(text)).replace("\\", "\\\\").replace("|", "\\|")
+    return re.sub(r"([*_`\[\]<>&])", r"\\\1", escaped)
+
+
+def _rows(header: tuple[str, ...], rows: Iterator[list[str]]) -> Iterator[str]:
+    yield "| " + " | ".join(header) + " |"
+    yield "|" + " --- |" * len(header)
+    for row in rows:
+        yield "| " + " | ".join(map(_cell, row)) + " |"
+
+
+def _markdown(document: Document) -> Iterator[str]:
+    data, plan = document["data"], document["plan"]
+    source = ", ".join(map(_cell, data["source"]))
+    yield f"# Where the errors of {source} concentrate"
+    yield ""
+    yield f"{_cell(answer(document)[:1].upper() + answer(document)[1:])}."
+    yield ""
+    yield f"Outcome: {_cell(data['outcome']['column'])} ({data['outcome']['kind']}). "
+    yield f"{splits(document)}. Primary rule: {METHOD_WORDS[document['rule']]}, q = {plan['q']}."
+    yield ""
+    for warning in document["warnings"]:
+        yield f"> **Warning:** {_cell(warning)}"
+        yield ""
+    shown = [d for d in ranked(document) if d["status"] != "ineligible"]
+    if shown:
+        yield "## Descriptors tested"
+        yield ""
+        yield from _rows(TABLE_HEADER, (table_row(d) for d in shown))
+        yield ""
+        yield "## Why each"
+        yield ""
+        for d in shown:
+            alias = f" Same line: {', '.join(map(_cell, d['aliases']))}." if d["aliases"] else ""
+            yield f"* **{_cell(d['name'])}**: {_cell(d['reason'])}.{alias}"
+        yield ""
+        yield "## What each method would have reported"
+        yield ""
+        yield from _rows(METHOD_HEADER, ([m, str(s), str(c)] for m, s, c in method_rows(document)))
+        yield ""
+        yield "\\* the primary rule"
+        yield ""
+    left_out = [d for d in document["descriptors"] if d["status"] == "ineligible"]
+    if left_out:
+        yield "## Not eligible"
+        yield ""
+        for d in left_out:
+            yield f"* {_cell(d['name'])}: {_cell(d['reason'])}"
+        yield ""
+    if document["not_used"]:
+        yield "## Columns not used"
+        yield ""
+        for entry in document["not_used"]:
+            yield f"* {_cell(entry['column'])}: {_cell(entry['reason'])}"
+        yield ""
+    missing = [column for column in data["columns"] if column["missing"]]
+    if missing:
+        yield "## Missing values"
+        yield ""
+        yield "A missing value is in no slice of its column."
+        yield ""
+        for column in missing:
+            yield f"* {_cell(column['column'])}: {column['missing']} missing"
+        yield ""
+    yield "## How to read this"
+    yield ""
+    for note in document["notes"]:
+        yield f"* {_cell(note)}"
+    yield "* lifts are differences in error rate, inside minus outside; they are not causes, and a "
+    yield "  descriptor that is not confirmed is not thereby harmless"
+    yield ""
+    yield f"Plan {plan['hash'][:12]}, data {data['sha256'][:12]}; {ran_on(document)}."
+    yield ""

@@ -1,0 +1,78 @@
+"""The result of an audit, for Python."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """What an audit found.
+
+    Attributes
+    ----------
+    document
+        The whole result, as in ``result.json`` (schema ``janus-jax/audit/1``).
+    """
+
+    document: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON values: what ``result.json`` holds."""
+        return self.document
+
+    def to_json(self) -> str:
+        """``result.json``: strict JSON, no NaN or infinity."""
+        return json.dumps(self.document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @property
+    def confirmed(self) -> list[str]:
+        """Names of the descriptors that the primary rule selects and holdout confirms."""
+        return [d["name"] for d in self.document["descriptors"] if d["status"] == "confirmed"]
+
+    @property
+    def findings(self) -> pd.DataFrame:
+        """Every descriptor as one row: status, counts, lifts and p-values of both splits."""
+        import pandas as pd
+
+        from janus_jax.report import FINDINGS_COLUMNS, finding_rows
+
+        return pd.DataFrame(finding_rows(self.document), columns=list(FINDINGS_COLUMNS))
+
+    def to_markdown(self) -> str:
+        """``report.md``: the answer, the table of descriptors, the methods side by side."""
+        from janus_jax.report import markdown
+
+        return markdown(self.document)
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write ``result.json``, ``findings.csv`` and ``report.md`` into a folder.
+
+        The folder is made when it does not exist; files of these names are replaced.
+        """
+        from janus_jax.report import findings_csv
+
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        texts = {
+            "result.json": self.to_json(),
+            "findings.csv": findings_csv(self.document),
+            "report.md": self.to_markdown(),
+        }
+        for name, text in texts.items():
+            (target / name).write_text(text, encoding="utf-8", newline="")
+        return [target / name for name in texts]
+
+    def __repr__(self) -> str:
+        from janus_jax.report import answer
+
+        return f"<AuditResult: {answer(self.document)}>"
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()

@@ -1,0 +1,268 @@
+"""The statistic of a descriptor, |lift| or |z|, and the exact order of its attainable values.
+
+With the margins of a split fixed, a descriptor's statistic depends on one integer, the number ``a``
+of errors that fall on it. With one stratum of n examples and E errors, and a descriptor on for n1
+and off for n0 of them::
+
+    lift = a / n1 - (E - a) / n0 = (a n - E n1) / (n1 n0)
+    z    = (a - E n1 / n) / sd,   sd the hypergeometric standard deviation
+
+With strata (sizes n_s, errors E_s, on-counts n1_s) the lift is stratum-adjusted,
+``(a - mu) n / (n1 n0)`` with ``mu = sum of E_s n1_s / n_s``, and sd is the exact stratified one.
+Writing Q for the least common multiple of the n_s, ``|a Q - mu Q|`` is an integer, the *distance*;
+|lift| orders like distance / (n1 n0) and z**2 like distance**2 / variance. Those ratios of integers
+are what is compared: equal values compare equal and different ones different, which neither float32
+nor float64 gives. Floats are only a filter that leaves the close calls to the integers.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+
+import numpy as np
+from numpy.typing import NDArray
+
+from janus_jax.hypergeometric import Block, exact_weights, probabilities, support
+from janus_jax.plan import StatisticName
+
+
+
+# A quotient of two integers below 2**53 times a few roundings is off by less than 4 units in the
+# last place; anything closer to a threshold than this is compared in integers.
+_FILTER = 16 * sys.float_info.epsilon
+
+# Below the smallest normal float a probability would lose digits and then print as zero.
+_SMALLEST = sys.float_info.min
+
+
+@dataclass(frozen=True)
+class Margins:
+    """What of a descriptor stays fixed when labels are shuffled in one split.
+
+    Attributes
+    ----------
+    sizes, on, errors
+        Examples, examples the descriptor is on for, and errors, per stratum.
+    statistic
+        "lift" or "z".
+    """
+
+    sizes: tuple[int, ...]
+    on: tuple[int, ...]
+    errors: tuple[int, ...]
+    statistic: StatisticName
+
+    @property
+    def _blocks(self) -> list[Block]:
+        return list(zip(self.sizes, self.on, self.errors, strict=True))
+
+    @cached_property
+    def _scale(self) -> int:
+        return math.lcm(*self.sizes)
+
+    @cached_property
+    def _centre(self) -> int:
+        return sum(e * k * (self._scale // n) for n, k, e in self._blocks)
+
+    @cached_property
+    def variance(self) -> Fraction:
+        """Variance of the error count under the shuffles."""
+        return sum(
+            (
+                Fraction(k * (n - k) * e * (n - e), n * n * (n - 1))
+                for n, k, e in self._blocks
+                if n > 1
+            ),
+            Fraction(0),
+        )
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """Smallest and largest attainable error count."""
+        return support(self._blocks)
+
+    @property
+    def _on_off(self) -> int:
+        n1 = sum(self.on)
+        return n1 * (sum(self.sizes) - n1)
+
+    def signed_distance(self, count: int) -> int:
+        """``(count - mu) * Q``: its sign is the sign of the lift."""
+        return count * self._scale - self._centre
+
+    def lift(self, count: int) -> Fraction:
+        """The (stratum-adjusted) lift at this error count; 0 when the descriptor has no contrast."""
+        if not self._on_off:
+            return Fraction(0)
+        n = sum(self.sizes)
+        return Fraction(self.signed_distance(count) * n, self._scale * self._on_off)
+
+    def z(self, count: int) -> float:
+        """The standardised lift at this error count, for showing."""
+        if not self.variance:
+            return 0.0
+        distance = self.signed_distance(count)
+        square = Fraction(distance * distance, self._scale * self._scale) / self.variance
+        return math.copysign(math.sqrt(square), distance) if distance else 0.0
+
+    def key(self, count: int) -> Fraction:
+        """The statistic at this error count, as a rational that orders |lift| (or z**2) exactly.
+
+        Keys of descriptors of the same split compare with each other; those of different splits
+        don't.
+        """
+        numerator, denominator = self._key_parts(abs(self.signed_distance(count)))
+        return Fraction(numerator, denominator) if denominator else Fraction(0)
+
+    def _key_parts(self, distance: int) -> tuple[int, int]:
+        if self.statistic == "lift":
+            return distance, self._on_off
+        variance = self.variance
+        return distance * distance * variance.denominator, variance.numerator
+
+    @cached_property
+    def _distances(self) -> NDArray[np.int64] | NDArray[np.object_]:
+        low, high = self.span
+        if self._scale * (high + 1) < 2**52 and self._centre < 2**52:
+            counts = np.arange(low, high + 1, dtype=np.int64)
+        else:  # many strata of unlike sizes: Python integers
+            counts = np.array(range(low, high + 1), dtype=object)
+        return abs(counts * self._scale - self._centre)
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Probability of every attainable count (from ``span[0]`` up) under the shuffles."""
+        return probabilities(self._blocks)
+
+    @cached_property
+    def _exact(self) -> tuple[list[int], int]:
+        return exact_weights(self._blocks)
+
+    def p_value(self, count: int) -> float:
+        """Exact permutation p-value: share of labellings whose |lift| is at least as large.
+
+        Two tails cut at the same distance from the centre (not Fisher's rule of "no more probable",
+        not a doubled tail). Never 0: a probability below the smallest normal float is shown as that.
+        """
+        reached = self._distances >= abs(self.signed_distance(count))
+        if bool(reached.all()):
+            return 1.0
+        return min(max(math.fsum(self.probabilities[reached.astype(bool)]), _SMALLEST), 1.0)
+
+    def exact_p_value(self, count: int) -> Fraction:
+        """The same p-value as a ratio of integers: for decisions closer than floats can tell."""
+        return self._exact_share(self._distances >= abs(self.signed_distance(count)))
+
+    def exact_tail(self, threshold: Fraction) -> Fraction:
+        """P(statistic >= threshold) as a ratio of integers."""
+        low, high = self.span
+        reached = [self.key(count) >= threshold for count in range(low, high + 1)]
+        return self._exact_share(np.array(reached))
+
+    def _exact_share(self, reached: NDArray[np.bool_]) -> Fraction:
+        weights, total = self._exact
+        return Fraction(sum(w for w, r in zip(weights, reached, strict=True) if r), total)
+
+    def ranks(self, thresholds: Thresholds) -> NDArray[np.int32]:
+        """How many of the thresholds each attainable count reaches, from ``span[0]`` up."""
+        distances = self._distances
+        numerator, denominator = self._key_parts(1)
+        if not denominator:
+            return np.full(len(distances), thresholds.rank(Fraction(0)), dtype=np.int32)
+        power = 1 if self.statistic == "lift" else 2
+        size = distances.astype(np.float64)
+        value = (size if power == 1 else size * size) * (numerator / denominator)
+        least = np.searchsorted(thresholds.floats, value * (1 - _FILTER), side="right")
+        most = np.searchsorted(thresholds.floats, value * (1 + _FILTER), side="right")
+        for i in np.flatnonzero(least != most).tolist():
+            distance = int(distances[i])
+            least[i] = thresholds.rank(Fraction(numerator * distance**power, denominator))
+        return least.astype(np.int32)
+
+
+class Thresholds:
+    """The distinct observed values of the statistic over the library, in ascending order.
+
+    Parameters
+    ----------
+    keys
+        ``Margins.key`` of every descriptor of the library at its observed count.
+
+    Attributes
+    ----------
+    keys
+        The J distinct keys, ascending.
+    own
+        int32, shape (L,): for each descriptor the rank of its own value, 1 to J.
+    reached
+        int64, shape (J,): R(t), how many descriptors reach each threshold.
+    """
+
+    def __init__(self, keys: Sequence[Fraction]) -> None:
+        self.keys: list[Fraction] = sorted(set(keys))
+        position = {key: rank for rank, key in enumerate(self.keys, start=1)}
+        self.own: NDArray[np.int32] = np.array([position[key] for key in keys], dtype=np.int32)
+        self.floats: NDArray[np.float64] = np.array([float(key) for key in self.keys])
+        self.reached: NDArray[np.int64] = at_least(np.bincount(self.own, minlength=len(self) + 1))
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def rank(self, key: Fraction) -> int:
+        """How many thresholds this value reaches."""
+        return bisect_right(self.keys, key)
+
+
+def at_least(histogram: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Turn a histogram over ranks 0..J into counts of "rank at least j" for j = 1..J."""
+    return np.cumsum(histogram[::-1])[::-1][1:].astype(np.int64)
+
+
+def rank_table(margins: Sequence[Margins], thresholds: Thresholds) -> NDArray[np.int32]:
+    """``table[g, a]``: how many thresholds descriptor g reaches with ``a`` errors on it.
+
+    int32, shape (len(margins), 1 + largest attainable count); 0 where a count is not attainable.
+    """
+    width = 1 + max((m.span[1] for m in margins), default=0)
+    table = np.zeros((len(margins), width), dtype=np.int32)
+    rows: dict[Margins, NDArray[np.int32]] = {}
+    for g, margin in enumerate(margins):
+        if margin not in rows:
+            rows[margin] = margin.ranks(thresholds)
+        low, high = margin.span
+        table[g, low : high + 1] = rows[margin]
+    return table
+
+
+def expected_exceedances(
+    margins: Sequence[Margins], thresholds: Thresholds
+) -> NDArray[np.float64]:
+    """Sum over descriptors of P(statistic >= t), for every threshold t: float64, shape (J,)."""
+    total = np.zeros(len(thresholds) + 1)
+    parts: dict[Margins, NDArray[np.float64]] = {}
+    for margin in margins:
+        if margin not in parts:
+            parts[margin] = np.bincount(
+                margin.ranks(thresholds),
+                weights=margin.probabilities,
+                minlength=len(thresholds) + 1,
+            )
+        total += parts[margin]
+    # From the rare end, so that small tails are not lost under large ones.
+    return np.cumsum(total[::-1])[::-1][1:]
+
+
+def exact_exceedances(margins: Sequence[Margins], threshold: Fraction) -> Fraction:
+    """The same sum at one threshold, as a ratio of integers."""
+    tails: dict[Margins, Fraction] = {}
+    for margin in margins:
+        if margin not in tails:
+            tails[margin] = margin.exact_tail(threshold)
+    return sum((tails[margin] for margin in margins), Fraction(0))

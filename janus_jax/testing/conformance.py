@@ -1,0 +1,303 @@
+"""The laws of :mod:`janus_jax.interface` as tests, against a slow and obvious reference.
+
+The reference works one permutation and one example at a time, in Python integers, and shares
+nothing with the backends but the random words of :mod:`janus_jax.streams`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from janus_jax import streams
+from janus_jax.interface import Backend, Description, Ids, Problem, Tables, Tally, tally_counts
+
+# Out of order, with gaps, a repeat, and both ends of the range; more than one batch of LANES.
+IDS: Final[Ids] = np.array(
+    [3, 0, 1, 2, 4_000_000_000, 17, 5, 2**32 - 1, 2**31, 6, 3, 2**31 - 1], np.uint32
+)
+LANES: Final = 7
+
+
+class Reference:
+    """What the integers are, computed the long way."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        strata = range(problem.pool.shape[1])
+        codes = problem.strata.tolist()
+        self.blocks = [[row for row, code in enumerate(codes) if code == s] for s in strata]
+        self.need = [sum(bool(problem.errors[row]) for row in block) for block in self.blocks]
+
+    def _words(self, stream: int, i: int, count: int) -> list[int]:
+        key = streams.fold_in(streams.stream_key(self.problem.seed, stream), i)
+        return [int(word) for word in streams.words(key, count)]
+
+    def _labels(self, stream: int, i: int, need: Sequence[int]) -> list[int]:
+        labels = [0] * len(self.problem.errors)
+        words = iter(self._words(stream, i, len(labels)))
+        for block, wanted in zip(self.blocks, need, strict=True):
+            left = wanted
+            for place, row in enumerate(block):
+                labels[row] = int(next(words) * (len(block) - place) >> 32 < left)
+                left -= labels[row]
+        return labels
+
+    def shuffle(self, i: int) -> list[int]:
+        """Labels of permutation i, in row order."""
+        return self._labels(streams.PERMUTATIONS, i, self.need)
+
+    def counts(self, i: int) -> list[int]:
+        """Errors on each descriptor in permutation i."""
+        labels = self.shuffle(i)
+        return [
+            sum(label for label, on in zip(labels, member, strict=True) if on)
+            for member in self.problem.memberships.tolist()
+        ]
+
+    def decoy(self, k: int) -> tuple[int, int]:
+        """Source of decoy k, and errors on its label."""
+        (word,) = self._words(streams.SOURCES, k, 1)
+        source = word * len(self.problem.pool) >> 32
+        labels = self._labels(streams.DECOYS, k, self.problem.pool[source].tolist())
+        errors = self.problem.errors.tolist()
+        return source, sum(label for label, wrong in zip(labels, errors, strict=True) if wrong)
+
+    def tally(self, ids: Ids, tables: Tables) -> Tally:
+        """The sums over these permutations, each from its definition."""
+        own = tables.own.tolist()
+        everyone = range(len(own))
+        maxima, total = [0] * (tables.levels + 1), [0] * (tables.levels + 1)
+        exceed, step_down = [0] * len(own), [0] * len(own)
+        for i in ids.tolist():
+            ranks = [int(tables.rank[g, a]) for g, a in enumerate(self.counts(i))]
+            maxima[max(ranks, default=0)] += 1
+            for g in everyone:
+                total[ranks[g]] += 1
+                exceed[g] += ranks[g] >= own[g]
+                step_down[g] += any(ranks[h] >= own[g] for h in everyone if own[h] <= own[g])
+        sums = (np.array(part, np.int64) for part in (maxima, exceed, step_down, total))
+        return Tally(len(ids), *sums)
+
+
+def make_problem(
+    sizes: Sequence[int],
+    errors: Sequence[int],
+    *,
+    descriptors: int = 5,
+    pool: int = 3,
+    seed: int = 20260524,
+) -> Problem:
+    """A problem with this many rows and errors in each stratum, rows mixed; arrays are read-only."""
+    draw = np.random.default_rng(len(sizes) + sum(sizes))
+    n = sum(sizes)
+    mixed = draw.permutation(n)
+    strata = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    wrong = [place < many for size, many in zip(sizes, errors, strict=True) for place in range(size)]
+    memberships = draw.random((descriptors, n)) < 0.5
+    # The ends: a descriptor that holds on every example, and one that holds on none.
+    memberships[-1:] = True
+    memberships[3:4] = False
+    upper = np.array(sizes) + 1
+    problem = Problem(
+        memberships=memberships,
+        errors=np.array(wrong, np.bool_)[mixed],
+        strata=strata[mixed],
+        pool=draw.integers(0, upper, (pool, len(sizes))).astype(np.int32),
+        seed=seed,
+    )
+    for array in (problem.memberships, problem.errors, problem.strata, problem.pool):
+        array.flags.writeable = False
+    return problem
+
+
+def make_tables(problem: Problem, levels: int = 4) -> Tables:
+    """Rank tables of no statistic in particular, with ties among the own ranks."""
+    draw = np.random.default_rng(levels)
+    descriptors, n = problem.memberships.shape
+    rank = draw.integers(0, levels + 1, (descriptors, n + 2)).astype(np.int32)
+    own = draw.integers(1, levels + 1, descriptors).astype(np.int32)
+    for array in (rank, own):
+        array.flags.writeable = False
+    return Tables(rank, own, levels)
+
+
+# Most have one shape, so that a compiling backend compiles once for them.
+_SIZES: Final = (9, 1, 4, 9)
+CASES: Final[dict[str, Problem]] = {
+    "strata": make_problem(_SIZES, (4, 1, 2, 3)),
+    "strata without and full of errors": make_problem(_SIZES, (0, 0, 4, 5)),
+    "no errors": make_problem(_SIZES, (0, 0, 0, 0)),
+    "nothing but errors": make_problem(_SIZES, _SIZES),
+    "largest seed": make_problem(_SIZES, (4, 1, 2, 3), seed=2**64 - 1),
+    "upper half of the seed": make_problem(_SIZES, (4, 1, 2, 3), seed=20260524 + 2**32),
+    "one stratum": make_problem((23,), (8,)),
+    "one descriptor": make_problem((23,), (8,), descriptors=1),
+    "no decoys": make_problem((23,), (8,), pool=0),
+    "one row": make_problem((1,), (1,), descriptors=1),
+    "long": make_problem((700, 3, 398), (300, 2, 100), descriptors=2),
+    "a stratum with no rows": make_problem((9, 0, 14), (4, 0, 5)),
+}
+
+
+def assert_same(left: Tally, right: Tally) -> None:
+    """Fail unless two tallies hold the same integers."""
+    assert left.permutations == right.permutations
+    for name in ("maxima", "exceed", "step_down", "total"):
+        np.testing.assert_array_equal(getattr(left, name), getattr(right, name), err_msg=name)
+
+
+def assert_array(array: NDArray[Any], dtype: type[np.generic], shape: tuple[int, ...]) -> None:
+    """Fail unless this is a NumPy array of exactly this type and shape."""
+    assert isinstance(array, np.ndarray)
+    assert array.dtype == dtype
+    assert array.shape == shape
+
+
+def _verbs(backend: Backend, state: Any, tables: Tables) -> dict[str, Callable[[Ids], Any]]:
+    return {
+        "shuffles": lambda ids: backend.shuffles(state, ids),
+        "counts": lambda ids: backend.counts(state, ids),
+        "sources": lambda ids: backend.decoys(state, ids)[0],
+        "decoys": lambda ids: backend.decoys(state, ids)[1],
+        "total": lambda ids: backend.tally(state, ids, tables).total,
+    }
+
+
+every_case = pytest.mark.parametrize("case", CASES)
+
+
+class BackendConformance:
+    """Subclass it, give it a ``backend`` fixture, and every law is tested."""
+
+    @pytest.fixture
+    def backend(self) -> Backend:
+        """The backend under test."""
+        raise NotImplementedError("override the fixture `backend` to return the backend to test")
+
+    def test_it_has_the_members_of_the_contract(self, backend: Backend) -> None:
+        assert isinstance(backend, Backend)
+        description = backend.describe()
+        assert isinstance(description, Description)
+        assert all((description.name, description.version, description.device))
+
+    @every_case
+    def test_a_permutation_costs_bytes(self, backend: Backend, case: str) -> None:
+        size = backend.bytes_per_permutation(CASES[case])
+        assert isinstance(size, int)
+        assert size > 0
+
+    @every_case
+    def test_shuffles(self, backend: Backend, case: str) -> None:
+        problem = CASES[case]
+        result = backend.shuffles(backend.prepare(problem, LANES), IDS)
+        assert_array(result, np.int8, (len(IDS), len(problem.errors)))
+        expected = [Reference(problem).shuffle(i) for i in IDS.tolist()]
+        np.testing.assert_array_equal(result, expected)
+
+    @every_case
+    def test_counts(self, backend: Backend, case: str) -> None:
+        problem = CASES[case]
+        result = backend.counts(backend.prepare(problem, LANES), IDS)
+        assert_array(result, np.int32, (len(IDS), len(problem.memberships)))
+        expected = [Reference(problem).counts(i) for i in IDS.tolist()]
+        np.testing.assert_array_equal(result, expected)
+
+    @every_case
+    def test_decoys(self, backend: Backend, case: str) -> None:
+        problem = CASES[case]
+        state = backend.prepare(problem, LANES)
+        ids = IDS if len(problem.pool) else IDS[:0]
+        sources, counts = backend.decoys(state, ids)
+        assert_array(sources, np.int32, (len(ids),))
+        assert_array(counts, np.int32, (len(ids),))
+        expected = [Reference(problem).decoy(k) for k in ids.tolist()]
+        assert list(zip(sources.tolist(), counts.tolist(), strict=True)) == expected
+
+    @every_case
+    def test_tally(self, backend: Backend, case: str) -> None:
+        problem = CASES[case]
+        tables = make_tables(problem)
+        result = backend.tally(backend.prepare(problem, LANES), IDS, tables)
+        descriptors = len(problem.memberships)
+        assert_array(result.maxima, np.int64, (tables.levels + 1,))
+        assert_array(result.exceed, np.int64, (descriptors,))
+        assert_array(result.step_down, np.int64, (descriptors,))
+        assert_array(result.total, np.int64, (tables.levels + 1,))
+        assert_same(result, Reference(problem).tally(IDS, tables))
+
+    @every_case
+    def test_law_reduce(self, backend: Backend, case: str) -> None:
+        problem = CASES[case]
+        state, tables = backend.prepare(problem, LANES), make_tables(problem)
+        assert_same(
+            backend.tally(state, IDS, tables), tally_counts(backend.counts(state, IDS), tables)
+        )
+
+    def test_law_pure(self, backend: Backend) -> None:
+        problem = CASES["strata"]
+        state, tables = backend.prepare(problem, LANES), make_tables(problem)
+        verbs = _verbs(backend, state, tables)
+        before = {name: verb(IDS) for name, verb in verbs.items()}
+        for name, verb in reversed(verbs.items()):
+            verb(IDS[:4])
+            np.testing.assert_array_equal(verb(IDS), before[name], err_msg=name)
+            if name != "total":
+                np.testing.assert_array_equal(verb(IDS[::-1]), before[name][::-1], err_msg=name)
+
+    def test_law_pure_over_tables(self, backend: Backend) -> None:
+        problem = CASES["strata"]
+        state = backend.prepare(problem, LANES)
+        first, second = make_tables(problem, 4), make_tables(problem, 5)
+        results = [backend.tally(state, IDS, tables) for tables in (first, second, first)]
+        for result, tables in zip(results, (first, second, first), strict=True):
+            assert_same(result, Reference(problem).tally(IDS, tables))
+
+    @pytest.mark.parametrize("cuts", [(0,), (1,), (5, 6), (LANES,), tuple(range(len(IDS)))])
+    def test_law_chunk(self, backend: Backend, cuts: tuple[int, ...]) -> None:
+        problem = CASES["strata"]
+        state, tables = backend.prepare(problem, LANES), make_tables(problem)
+        parts = np.split(IDS, cuts)
+        for name, verb in _verbs(backend, state, tables).items():
+            pieces = [verb(part) for part in parts]
+            whole = sum(pieces) if name == "total" else np.concatenate(pieces)
+            np.testing.assert_array_equal(whole, verb(IDS), err_msg=name)
+        tallies = [backend.tally(state, part, tables) for part in parts]
+        added = sum(tallies[1:], start=tallies[0])
+        assert_same(added, backend.tally(state, IDS, tables))
+
+    @pytest.mark.parametrize("lanes", [1, LANES, 64])
+    def test_law_lanes(self, backend: Backend, lanes: int) -> None:
+        problem = CASES["strata"]
+        reference, tables = Reference(problem), make_tables(problem)
+        state = backend.prepare(problem, lanes)
+        ids = IDS.tolist()
+        shuffles, counts = backend.shuffles(state, IDS), backend.counts(state, IDS)
+        np.testing.assert_array_equal(shuffles, [reference.shuffle(i) for i in ids])
+        np.testing.assert_array_equal(counts, [reference.counts(i) for i in ids])
+        decoys = np.stack(backend.decoys(state, IDS), axis=1)
+        np.testing.assert_array_equal(decoys, [reference.decoy(k) for k in ids])
+        assert_same(backend.tally(state, IDS, tables), reference.tally(IDS, tables))
+
+    def test_errors_stay_in_their_stratum(self, backend: Backend) -> None:
+        problem = CASES["strata"]
+        shuffles = backend.shuffles(backend.prepare(problem, LANES), IDS)
+        for code in range(problem.pool.shape[1]):
+            inside = problem.strata == code
+            assert (shuffles[:, inside].sum(axis=1) == problem.errors[inside].sum()).all()
+
+    def test_streams_of_permutations_and_decoys_differ(self, backend: Backend) -> None:
+        problem = CASES["one stratum"]
+        # Were decoys to reuse the keys of the shuffles, their labels would be these shuffles.
+        only = Problem(
+            problem.errors[None, :], problem.errors, problem.strata,
+            np.array([[problem.errors.sum()]], np.int32), problem.seed,
+        )  # fmt: skip
+        state = backend.prepare(only, 64)
+        ids = np.arange(64, dtype=np.uint32)
+        _, decoys = backend.decoys(state, ids)
+        assert (decoys != backend.counts(state, ids)[:, 0]).any()

@@ -1,0 +1,259 @@
+"""The JAX backend keeps the laws, compiles once, and lowers for every platform."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from janus_backends import jax_backend
+from janus_backends.jax_backend import THREEFRY, JaxBackend, State
+
+from janus_jax import streams
+from janus_jax.interface import Problem
+from janus_jax.testing import BackendConformance
+from janus_jax.testing.conformance import (
+    CASES,
+    IDS,
+    Reference,
+    assert_same,
+    make_problem,
+    make_tables,
+)
+
+
+class TestJaxBackend(BackendConformance):
+    @pytest.fixture
+    def backend(self) -> JaxBackend:
+        return JaxBackend()
+
+
+@pytest.fixture
+def backend() -> JaxBackend:
+    return JaxBackend()
+
+
+# Keys
+
+
+def test_typed_keys_give_the_words_of_streams() -> None:
+    words = np.stack(streams.stream_key(2**40 + 3, streams.PERMUTATIONS))
+    parent = jax.random.wrap_key_data(words, impl=THREEFRY)
+    for i in (0, 1, 2**32 - 1):
+        child = jax.random.fold_in(parent, np.uint32(i))
+        for count in (0, 1, 4, 7):
+            expected = streams.words(streams.fold_in((words[0], words[1]), i), count)
+            np.testing.assert_array_equal(jax.random.bits(child, (count,)), expected)
+
+
+def test_a_word_of_another_width_is_refused() -> None:
+    key = jax.random.key(1, impl=THREEFRY)
+    with pytest.raises(NotImplementedError, match="32 bits, not 8"):
+        jax.random.bits(key, (4,), np.uint8)
+
+
+def test_split_makes_the_first_children() -> None:
+    key = jax.random.key(5, impl=THREEFRY)
+    children = [jax.random.key_data(jax.random.fold_in(key, i)) for i in range(6)]
+    split = jax.random.key_data(jax.random.split(jax.random.clone(key), (2, 3)))
+    np.testing.assert_array_equal(split.reshape(6, 2), children)
+    np.testing.assert_array_equal(jax.random.key_data(key), [0, 5])
+
+
+def test_every_verb_passes_the_check_of_key_reuse(backend: JaxBackend) -> None:
+    problem = make_problem((6, 5), (3, 1), descriptors=3)
+    tables = make_tables(problem)
+    with jax.debug_key_reuse(True):
+        state = backend.prepare(problem, 5)
+        shuffles = backend.shuffles(state, IDS)
+        backend.counts(state, IDS)
+        backend.decoys(state, IDS)
+        backend.tally(state, IDS, tables)
+    np.testing.assert_array_equal(shuffles, [Reference(problem).shuffle(i) for i in IDS.tolist()])
+
+
+def test_the_check_of_key_reuse_sees_our_keys() -> None:
+    key = jax.random.key(5, impl=THREEFRY)
+    with jax.debug_key_reuse(True):
+        jax.random.bits(key, (3,))
+        with pytest.raises(jax.errors.KeyReuseError):
+            jax.random.bits(key, (3,))
+
+
+# Integers
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_mulhi_is_exact(small: bool) -> None:
+    draw = np.random.default_rng(1)
+    ends = np.array([0, 1, 2**16 - 1, 2**16, 2**31, 2**32 - 1], np.uint32)
+    words = np.concatenate([ends, draw.integers(0, 2**32, 4000, np.uint32)])
+    most = 2**16 - 1 if small else 2**31
+    edge = np.array([0, 1, 2, 3, most - 1, most], np.uint32)
+    m = np.concatenate([edge, draw.integers(0, most, 30, np.uint32, endpoint=True)])
+    result = jax_backend.mulhi(jnp.asarray(words)[:, None], jnp.asarray(m)[None], small=small)
+    expected = [[w * b >> 32 for b in m.tolist()] for w in words.tolist()]
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_positions_beyond_65536(backend: JaxBackend) -> None:
+    problem = make_problem((70_001,), (30_000,), descriptors=1, pool=1)
+    ids = IDS[:2]
+    reference = Reference(problem)
+    state = backend.prepare(problem, 2)
+    shuffles = [reference.shuffle(i) for i in ids.tolist()]
+    np.testing.assert_array_equal(backend.shuffles(state, ids), shuffles)
+    counts = [reference.counts(i) for i in ids.tolist()]
+    np.testing.assert_array_equal(backend.counts(state, ids), counts)
+
+
+def test_small_integers_do_not_wrap(backend: JaxBackend) -> None:
+    # 150 errors in one slice: an int8 accumulator would say -106 (jax issue 4465).
+    members = np.ones((1, 200), np.bool_)
+    errors = np.arange(200) < 150
+    problem = Problem(
+        members, errors, np.zeros(200, np.int32), np.array([[200]], np.int32), seed=1
+    )
+    state = backend.prepare(problem, 4)
+    ids = np.arange(6, dtype=np.uint32)
+    assert (backend.counts(state, ids) == 150).all()
+    assert (backend.decoys(state, ids)[1] == 150).all()
+
+
+def test_lanes_times_descriptors_stay_below_int32(backend: JaxBackend) -> None:
+    problem = Problem(
+        memberships=np.zeros((1 << 20, 1), np.bool_),
+        errors=np.ones(1, np.bool_),
+        strata=np.zeros(1, np.int32),
+        pool=np.zeros((0, 1), np.int32),
+        seed=1,
+    )
+    plan = backend.prepare(problem, 1 << 16).plan
+    assert plan.lanes == 2047
+    assert plan.lanes << 20 < 2**31
+
+
+def test_64_bit_types_change_nothing(backend: JaxBackend) -> None:
+    problem = CASES["strata"]
+    tables = make_tables(problem)
+    with jax.enable_x64(True):
+        state = backend.prepare(problem, 7)
+        tally, decoys = backend.tally(state, IDS, tables), backend.decoys(state, IDS)
+        counts, shuffles = backend.counts(state, IDS), backend.shuffles(state, IDS)
+    reference = Reference(problem)
+    ids = IDS.tolist()
+    assert_same(tally, reference.tally(IDS, tables))
+    np.testing.assert_array_equal(np.stack(decoys, 1), [reference.decoy(k) for k in ids])
+    np.testing.assert_array_equal(counts, [reference.counts(i) for i in ids])
+    np.testing.assert_array_equal(shuffles, [reference.shuffle(i) for i in ids])
+
+
+# Compilation
+
+
+@pytest.fixture
+def traces(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Names of the inner functions of the kernels, one for each time one of them is traced."""
+    seen: list[str] = []
+
+    def watch(name: str) -> None:
+        inner: Callable[..., Any] = getattr(jax_backend, name)
+
+        def watched(*args: Any, **options: Any) -> Any:
+            seen.append(name)
+            return inner(*args, **options)
+
+        monkeypatch.setattr(jax_backend, name, watched)
+
+    watch("_count")
+    watch("_shuffle")
+    yield seen
+    # What was traced here calls the watched functions: leave none of it behind.
+    jax.clear_caches()
+
+
+def test_a_run_traces_each_kernel_once(backend: JaxBackend, traces: list[str]) -> None:
+    jax.clear_caches()
+    problem = make_problem((9, 4), (3, 2))
+    tables = make_tables(problem)
+    state = backend.prepare(problem, 6)
+    for size in (1, 5, 6, 7, 12, 40):
+        backend.tally(state, np.arange(size, dtype=np.uint32), tables)
+    assert traces == ["_count"]
+    for size in (3, 6, 20):
+        backend.counts(state, np.arange(size, dtype=np.uint32))
+        backend.decoys(state, np.arange(size, dtype=np.uint32))
+        backend.shuffles(state, np.arange(size, dtype=np.uint32))
+    assert sorted(traces) == ["_count", "_count", "_count", "_shuffle"]
+
+
+def test_another_problem_of_the_same_shape_is_not_traced_again(
+    backend: JaxBackend, traces: list[str]
+) -> None:
+    jax.clear_caches()
+    for sizes, errors, seed in (((9, 4), (3, 2), 1), ((2, 11), (0, 11), 2**63)):
+        problem = make_problem(sizes, errors, seed=seed)
+        backend.tally(backend.prepare(problem, 6), IDS, make_tables(problem))
+    assert traces == ["_count"]
+
+
+def _lowerable(state: State, problem: Problem) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+    words = np.zeros(2, np.uint32)
+    key = jax.random.wrap_key_data(words, impl=THREEFRY)
+    ids = np.zeros(state.plan.lanes, np.uint32)
+    tables = make_tables(problem)
+    reducer = jax_backend._reducer(state, tables)  # pyright: ignore[reportPrivateUsage]
+    plan, walk, need = state.plan, state.walk, state.need
+    return {
+        "count": (jax_backend.count_kernel, (plan, words, ids, need, walk, state.members)),
+        "decoy": (
+            jax_backend.decoy_kernel,
+            (plan, (words, words), ids, state.pool, walk, state.errors),
+        ),
+        "shuffle": (jax_backend.shuffle_kernel, (plan, key, ids, need, walk, state.columns)),
+        "tally": (
+            jax_backend.tally_kernel,
+            (plan, 4, words, ids, np.int32(6), need, walk, state.members, reducer),
+        ),
+    }
+
+
+@pytest.mark.parametrize("kernel", ["count", "decoy", "shuffle", "tally"])
+@pytest.mark.parametrize("unroll", [1, 8])
+def test_the_kernels_lower_for_accelerators(
+    backend: JaxBackend, kernel: str, unroll: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jax_backend, "_UNROLL_CPU", unroll)
+    problem = make_problem((9, 4), (3, 2))
+    function, arguments = _lowerable(backend.prepare(problem, 6), problem)[kernel]
+    lowered = function.trace(*arguments).lower(lowering_platforms=("cuda", "rocm", "tpu"))
+    text = lowered.as_text()
+    assert "stablehlo.while" in text
+    # Nothing decides in floating point, and nothing calls back to the host.
+    assert not re.search(r"[x<]b?f\d|callback", text)
+
+
+def test_unrolled_steps_change_nothing(
+    backend: JaxBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jax_backend, "_UNROLL_CPU", 8)
+    problem = CASES["strata"]
+    counts = backend.counts(backend.prepare(problem, 7), IDS)
+    np.testing.assert_array_equal(counts, [Reference(problem).counts(i) for i in IDS.tolist()])
+
+
+@pytest.mark.parametrize(("n", "descriptors"), [(80, 10), (1000, 3), (600, 400)])
+def test_the_stated_memory_is_what_the_compiler_takes(
+    backend: JaxBackend, n: int, descriptors: int
+) -> None:
+    problem = make_problem((n,), (n // 3,), descriptors=descriptors, pool=1)
+    state = backend.prepare(problem, 1024)
+    function, arguments = _lowerable(state, problem)["tally"]
+    memory = function.lower(*arguments).compile().memory_analysis()
+    taken = memory.temp_size_in_bytes / state.plan.lanes
+    stated = backend.bytes_per_permutation(problem)
+    assert taken <= stated <= 2 * taken
