@@ -1,4 +1,4 @@
-"""Where a language model's errors really concentrate: decoy-calibrated audits with exact statistics.
+"""Where a language model's errors really concentrate: decoy-calibrated, exact audits.
 
 ``audit`` runs the whole procedure; the command line ``janus-jax`` does the same. Importing this
 package imports neither JAX nor pandas.
@@ -13,13 +13,13 @@ from janus_jax.errors import InputError as InputError
 from janus_jax.errors import JanusError as JanusError
 
 if TYPE_CHECKING:
-    from janus_jax.audit import audit as audit
+    from janus_jax.auditing import audit as audit
     from janus_jax.result import AuditResult as AuditResult
 
 __all__ = ["AuditResult", "BackendUnavailable", "InputError", "JanusError", "audit"]
 __version__ = "0.1.0"
 
-_LAZY = {"audit": "janus_jax.audit", "AuditResult": "janus_jax.result"}
+_LAZY = {"audit": "janus_jax.auditing", "AuditResult": "janus_jax.result"}
 
 
 def __getattr__(name: str) -> Any:

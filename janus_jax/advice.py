@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
+import numpy as np
+
 from janus_jax.hypergeometric import labellings
 from janus_jax.library import left_out_for_prevalence
 from janus_jax.plan import Plan
@@ -74,6 +76,11 @@ def _data_notes(plan: Plan, prepared: Prepared) -> Iterator[str]:
     for column, levels in prepared.descriptors.holdout_only.items():
         shown = ", ".join(map(repr, levels[:10])) + (", ..." if len(levels) > 10 else "")
         yield f"column {column!r}: levels that only holdout has were never screened: {shown}"
+    counted = np.concatenate([part.rows for part in prepared.parts])
+    absent = {used.name: int((~used.known[counted]).sum()) for used in prepared.selection.used}
+    if any(absent.values()):
+        listed = ", ".join(f"{name!r} {count}" for name, count in absent.items() if count)
+        yield f"missing values, which are in no slice of their column: {listed}"
     rules = plan.eligibility
     for_prevalence = sum(
         left_out_for_prevalence(
@@ -123,7 +130,8 @@ def _method_notes(plan: Plan, screened: Screened) -> Iterator[str]:
     else:
         yield (
             f"max-T, mean-count and p_monte_carlo come from B = {size} shared permutations with "
-            f"seed {plan.seed}; the smallest p-value they can give is 1/(B+1) = {1 / (size + 1):.4g}"
+            f"seed {plan.seed}; the smallest p-value they can give is 1/(B+1) = "
+            f"{1 / (size + 1):.4g}"
         )
     statistic = "|lift|" if plan.statistic == "lift" else "|z|"
     yield f"the statistic that is ranked, and whose maximum max-T takes, is {statistic}"

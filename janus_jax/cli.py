@@ -1,7 +1,8 @@
 """The command line ``janus-jax``. It only reads options and prints; the work is ``audit``'s.
 
 Exit status: 0 the audit ran, whatever it found; 2 wrong usage or input; 3 the named backend cannot
-run here; 130 interrupted. Heavy modules are imported when a command needs them: ``--help`` is quick.
+run here; 130 interrupted. Heavy modules are imported when a command needs them, so that ``--help``
+is quick.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 PROGRAM = "janus-jax"
 
 _EPILOG = """\
-p-values are two-sided by |lift|: the share of all relabellings whose |lift| is at least the observed
-one. --min-support counts rows; the prevalences are shares of rows. A missing value is in no slice of
-its column; blank cells are missing everywhere, and the words nan, NA, null, None in outcome, boolean
-and numeric columns. Exit status: 0 the audit ran, 2 wrong usage or input, 3 the named backend cannot
-run here, 130 interrupted.
+p-values are two-sided by |lift|: the share of all relabellings whose |lift| is at least the
+observed one. --min-support counts rows (1 means one row); the prevalences are shares of rows. A
+missing value is in no slice of its column; blank cells are missing everywhere, and the words nan,
+NA, null, None in outcome, boolean and numeric columns. Exit status: 0 the audit ran, 2 wrong usage
+or input, 3 the named backend cannot run here, 130 interrupted.
 """
 
 
@@ -179,9 +180,7 @@ def _add_audit_options(parser: argparse.ArgumentParser) -> None:
         help="smallest holdout |lift| that confirms (default 0.10)",
     )
     group.add_argument("--alpha", metavar="A", help="level of the tests (default 0.05)")
-    group.add_argument(
-        "--permutations", metavar="B", help="shared permutations (default 499999)"
-    )
+    group.add_argument("--permutations", metavar="B", help="shared permutations (default 499999)")
     group.add_argument("--strata", metavar="COL", help="shuffle errors only within these strata")
 
     group = parser.add_argument_group("backend (never changes a result)")
@@ -208,7 +207,18 @@ def _add_audit_options(parser: argparse.ArgumentParser) -> None:
 
 
 _NOT_IN_PLAN = frozenset(
-    "results run backend batch memory delimiter encoding out json quiet".split()
+    [
+        "results",
+        "run",
+        "backend",
+        "batch",
+        "memory",
+        "delimiter",
+        "encoding",
+        "out",
+        "json",
+        "quiet",
+    ]
 )
 
 
@@ -221,7 +231,7 @@ def _audit(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     memory = _whole("--memory", options.memory)
     _check_targets(options)
 
-    from janus_jax.audit import DEFAULT_MEMORY, run_audit
+    from janus_jax.auditing import DEFAULT_MEMORY, run_audit
     from janus_jax.terminal import print_result
 
     with _progress(quiet=options.quiet) as progress:
@@ -286,7 +296,7 @@ def _check_targets(options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def _writing() -> Iterator[None]:
+def _writing() -> Generator[None]:
     try:
         yield
     except BrokenPipeError:
@@ -296,7 +306,7 @@ def _writing() -> Iterator[None]:
 
 
 @contextmanager
-def _progress(*, quiet: bool) -> Iterator[Progress | None]:
+def _progress(*, quiet: bool) -> Generator[Progress | None]:
     """A progress bar on stderr, when that is a terminal and the permutations take a while."""
     if quiet or not sys.stderr.isatty():
         yield None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -52,7 +52,7 @@ class UsedColumn:
     """
 
     kind: Kind
-    meaning: NDArray[np.int8] | NDArray[np.int64] | NDArray[np.float64]
+    meaning: NDArray[np.int64] | NDArray[np.float64]
     level_known: NDArray[np.bool_]
     values: Column
     constant: str | None = None
@@ -81,13 +81,14 @@ class Selection:
     used
         In the order named, or in file order.
     not_used
-        Column name to the reason, in file order.
+        Column name to the reason, in file order; the outcome, id, split, strata and cluster columns
+        are not listed.
     notes
         What was noticed about the used ones.
     """
 
     used: tuple[UsedColumn, ...]
-    not_used: Mapping[str, str]
+    not_used: dict[str, str]
     notes: tuple[str, ...]
 
 
@@ -105,9 +106,12 @@ def select_columns(table: Table, plan: Plan) -> Selection:
     used: list[UsedColumn] = []
     not_used: dict[str, str] = {}
     notes: list[str] = []
-    for name in dict.fromkeys((*candidates, *(() if not plan.descriptor else named))):
+    roles = _other_roles(plan)
+    for name in dict.fromkeys((*candidates, *named)):
         column = table.columns[name]
-        reason = _role(name, plan)
+        if name in roles and name not in named:
+            continue
+        reason = "excluded" if name in plan.exclude else None
         if reason is None and name not in named:
             reason = _left_out_by_name(name, plan.outcome_column)
         made = reason or _read(table, column, plan, named=name in named)
@@ -161,27 +165,41 @@ def _check_names(table: Table, plan: Plan) -> None:
             raise InputError(f"column {name!r} is both named as a descriptor and excluded")
 
 
-def _role(name: str, plan: Plan) -> str | None:
-    """Why a column is not up for use, when it has another role (naming it overrides some)."""
-    if name == plan.outcome_column:
-        return "the outcome"
-    if name in plan.exclude:
-        return "excluded"
-    if name in plan.descriptor:
-        return None
-    roles = {
-        "the split": (plan.split_column,),
-        "the strata": (plan.strata,),
-        "the cluster": (plan.cluster,),
-        "the id": plan.id or ("id",),
-    }
-    return next((role for role, names in roles.items() if name in names), None)
+def _other_roles(plan: Plan) -> set[str]:
+    """Columns that are something else already; naming one as a descriptor overrides that."""
+    named = (plan.outcome_column, plan.split_column, plan.strata, plan.cluster)
+    return {name for name in named if name is not None} | set(plan.id or ("id",))
 
 
 _OUTCOME_WORDS = frozenset(
-    "correct incorrect correctness error errors wrong score scores scored pass passed passes "
-    "passrate resolved success succeeded fail failed failure accuracy acc em f1 reward grade "
-    "verdict".split()
+    [
+        "correct",
+        "incorrect",
+        "correctness",
+        "error",
+        "errors",
+        "wrong",
+        "score",
+        "scores",
+        "scored",
+        "pass",
+        "passed",
+        "passes",
+        "passrate",
+        "resolved",
+        "success",
+        "succeeded",
+        "fail",
+        "failed",
+        "failure",
+        "accuracy",
+        "acc",
+        "em",
+        "f1",
+        "reward",
+        "grade",
+        "verdict",
+    ]
 )
 _RUN_TIME_PREFIXES = ("post_", "resp_", "response_", "tokens_", "judge_", "unparsed_", "cot_")
 _RUN_TIME_WORDS = frozenset(("cost", "latency"))
@@ -225,13 +243,15 @@ def _read(table: Table, column: Column, plan: Plan, *, named: bool) -> UsedColum
         numeric = _numeric(column, na)
         if numeric is None:
             raise InputError(
-                f"--numeric {column.name}: {_not_a_number(table, column, na)}; name words that mean "
-                "missing with --na WORD"
+                f"--numeric {column.name}: {_not_a_number(table, column, na)}; name words that "
+                "mean missing with --na WORD"
             )
         return numeric
     truth = as_boolean(column, na)
     if truth is not None:
-        made = UsedColumn("boolean", truth, truth >= 0, column, _constant(column, truth >= 0))
+        made = UsedColumn(
+            "boolean", truth.astype(np.int64), truth >= 0, column, _constant(column, truth >= 0)
+        )
     else:
         made = _numeric(column, na) or _categorical(column, na)
     if named:

@@ -1,4 +1,4 @@
-"""Literal decoys: descriptors of the library with shuffled labels, and what redrawing them changes."""
+"""Literal decoys: descriptors with shuffled labels, and what redrawing them changes."""
 
 from __future__ import annotations
 
@@ -43,10 +43,8 @@ def draw_decoys(
     ranks = rank_table(pool, thresholds)[sources, errors_on]
     histogram = np.bincount(ranks, minlength=len(thresholds) + 1)
     # Sources with equal margins give equal lifts: reduce before making fractions.
-    pairs = Counter(
-        (pool[source], errors)
-        for source, errors in zip(sources.tolist(), errors_on.tolist(), strict=True)
-    )
+    drawn: list[tuple[int, int]] = np.stack([sources, errors_on], axis=1).tolist()
+    pairs = Counter((pool[source], errors) for source, errors in drawn)
     sizes: Counter[Fraction] = Counter()
     for (margins, errors), times in pairs.items():
         sizes[abs(margins.lift(errors))] += times

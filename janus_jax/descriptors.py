@@ -65,7 +65,7 @@ class Descriptors:
     items: tuple[Descriptor, ...]
     holdout_only: Mapping[str, tuple[str, ...]]
     thresholds: Mapping[str, str]
-    not_used: Mapping[str, str]
+    not_used: dict[str, str]
 
 
 def make_descriptors(
@@ -134,9 +134,7 @@ def _boolean(used: UsedColumn) -> Descriptor:
     return Descriptor(quoted(used.name), rule, (used.name,), used.of_rows(used.meaning == 1))
 
 
-def _above_median(
-    used: UsedColumn, rows: NDArray[np.bool_]
-) -> tuple[list[Descriptor], str]:
+def _above_median(used: UsedColumn, rows: NDArray[np.bool_]) -> tuple[list[Descriptor], str]:
     codes = used.values.codes[rows & used.known]
     if not len(codes):
         return [], "no value is known in discovery"
@@ -154,8 +152,8 @@ def _levels(
 ) -> tuple[list[Descriptor], tuple[str, ...]]:
     labels = as_text(used.values)
     codes = np.where(used.known, used.values.codes, -1)
-    seen = set(codes[discovery].tolist())
-    only_holdout = sorted(set(codes[holdout].tolist()) - seen - {-1})
+    seen: set[int] = set(codes[discovery].tolist())
+    only_holdout: list[int] = sorted(set(codes[holdout].tolist()) - seen - {-1})
     # First appearance in the file, whatever order a typed source keeps its levels in.
     present, first = np.unique(codes, return_index=True)
     order = [int(level) for _, level in sorted(zip(first.tolist(), present.tolist(), strict=True))]

@@ -60,17 +60,16 @@ def _gates(
 def _data(prepared: Prepared, plan: Plan) -> dict[str, Any]:
     table, where = prepared.examples.table, prepared.where
     counted = [row for part in prepared.parts for row in part.rows.tolist()]
-    columns: list[dict[str, Any]] = []
-    for used in prepared.selection.used:
-        columns.append(
-            {
-                "column": used.name,
-                "kind": used.kind,
-                "missing": int((~used.known[counted]).sum()),
-                "threshold": prepared.descriptors.thresholds.get(used.name),
-                "holdout_only_levels": list(prepared.descriptors.holdout_only.get(used.name, ())),
-            }
-        )
+    columns: list[dict[str, Any]] = [
+        {
+            "column": used.name,
+            "kind": used.kind,
+            "missing": int((~used.known[counted]).sum()),
+            "threshold": prepared.descriptors.thresholds.get(used.name),
+            "holdout_only_levels": list(prepared.descriptors.holdout_only.get(used.name, ())),
+        }
+        for used in prepared.selection.used
+    ]
     clusters = None
     if plan.cluster:
         codes = table.columns[plan.cluster].codes
@@ -302,15 +301,15 @@ def _why(g: int, i: int, prepared: Prepared, plan: Plan, screened: Screened) -> 
     if rule in screened.chosen:
         size = "|lift|" if plan.statistic == "lift" else "|z|"
         value = abs(
-            float(counts.lift)
-            if plan.statistic == "lift"
-            else counts.margins.z(counts.errors_on)
+            float(counts.lift) if plan.statistic == "lift" else counts.margins.z(counts.errors_on)
         )
         index = screened.chosen[rule]
         if index is None:
             return f"no threshold has an estimated FDP of at most {plan.q} ({size} {value:.4f})"
         sign = "reaches" if screened.selected[rule][i] else "is below"
-        return f"{size} {value:.4f} {sign} the threshold {_threshold(prepared, screened, index):.4f}"
+        return (
+            f"{size} {value:.4f} {sign} the threshold {_threshold(prepared, screened, index):.4f}"
+        )
     passes = screened.selected[rule][i]
     sign = "<=" if passes else ">"
     match rule:

@@ -164,7 +164,8 @@ class Backend(Protocol):
     """The verbs of a permutation backend; see the module docstring for the laws.
 
     The state that ``prepare`` returns is the backend's own business: work that depends only on the
-    problem (checking, packing, moving to the device) is paid there, once.
+    problem (checking, packing, moving to the device) is paid there, once. Ids may come in any order
+    and number, none included, with gaps and repeats.
     """
 
     def describe(self) -> Description:
@@ -172,11 +173,17 @@ class Backend(Protocol):
         ...
 
     def bytes_per_permutation(self, problem: Problem) -> int:
-        """Peak extra bytes each permutation in flight costs; the core divides its budget by it."""
+        """Peak extra bytes that each permutation in flight costs ``tally``.
+
+        The core divides its memory budget by it to choose ``lanes``.
+        """
         ...
 
     def prepare(self, problem: Problem, lanes: int) -> Any:
-        """Pack the problem and move it to the device; ``lanes`` permutations run side by side."""
+        """Pack the problem and move it to the device.
+
+        ``lanes`` is the most permutations that may run side by side; a backend may take fewer.
+        """
         ...
 
     def shuffles(self, state: Any, ids: Ids) -> NDArray[np.int8]:
@@ -188,9 +195,15 @@ class Backend(Protocol):
         ...
 
     def tally(self, state: Any, ids: Ids, tables: Tables) -> Tally:
-        """Draw, count and reduce; nothing of size k x L need ever exist."""
+        """Draw, count and reduce; nothing of size k x L need ever exist.
+
+        Tables are never changed in place, so a backend may keep what it made of the last ones.
+        """
         ...
 
     def decoys(self, state: Any, ids: Ids) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Source (index into the pool) and errors on the shuffled label, each of shape (k,)."""
+        """Source (index into the pool) and errors on the shuffled label, each of shape (k,).
+
+        Not called with ids when the pool is empty.
+        """
         ...

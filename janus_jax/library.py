@@ -114,9 +114,7 @@ class Counts:
         return self.margins.lift(self.errors_on)
 
 
-def count(
-    descriptors: Sequence[Descriptor], part: Part, statistic: StatisticName
-) -> list[Counts]:
+def count(descriptors: Sequence[Descriptor], part: Part, statistic: StatisticName) -> list[Counts]:
     """Count examples and errors inside every descriptor, per stratum."""
     order = np.argsort(part.strata, kind="stable")
     rows, errors = part.rows[order], part.errors[order]
@@ -133,9 +131,7 @@ def count(
     return counts
 
 
-def ineligible_reason(
-    discovery: Counts, holdout: Counts | None, rules: Eligibility
-) -> str | None:
+def ineligible_reason(discovery: Counts, holdout: Counts | None, rules: Eligibility) -> str | None:
     """Why a descriptor is not in the library, or None. Errors are not looked at.
 
     Examples of reasons: ``holdout on = 3 < 8``, ``discovery prevalence 0.0455 < 0.10``.
@@ -151,9 +147,7 @@ def holdout_support_reason(holdout: Counts, rules: Eligibility) -> str | None:
     return _support_reason({"holdout": holdout}, rules)
 
 
-def left_out_for_prevalence(
-    discovery: Counts, holdout: Counts | None, rules: Eligibility
-) -> bool:
+def left_out_for_prevalence(discovery: Counts, holdout: Counts | None, rules: Eligibility) -> bool:
     """Whether prevalence is the only thing that keeps a descriptor out."""
     parts = {"discovery": discovery} | ({"holdout": holdout} if holdout else {})
     return _support_reason(parts, rules) is None and _prevalence_reason(parts, rules) is not None
@@ -190,9 +184,7 @@ def _prevalence_reason(parts: dict[str, Counts], rules: Eligibility) -> str | No
     return None
 
 
-def decoy_pool(
-    discovery: Sequence[Counts], eligible: Sequence[bool], plan: Plan
-) -> list[int]:
+def decoy_pool(discovery: Sequence[Counts], eligible: Sequence[bool], plan: Plan) -> list[int]:
     """Indices of the descriptors whose labels decoys shuffle, in library order."""
     rules = plan.eligibility
     pool = [g for g, ok in enumerate(eligible) if ok or rules.pool_of_all]

@@ -1,4 +1,4 @@
-"""Right or wrong, one value per example: the outcome column, missing outcomes, repeated examples."""
+"""Right or wrong, one value per example: outcomes, missing ones, repeated examples."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ class Examples:
         The table, reduced to one row per example.
     errors
         int8, shape (n,): 1 wrong, 0 right, -1 no outcome (the row leaves every count).
-    ids
-        How each example is called.
     missing
         Rows without an outcome.
     notes
@@ -36,7 +34,6 @@ class Examples:
 
     table: Table
     errors: NDArray[np.int8]
-    ids: tuple[str, ...]
     missing: int
     notes: tuple[str, ...]
 
@@ -57,37 +54,62 @@ def read_examples(table: Table, plan: Plan, facts: Sequence[str]) -> Examples:
     column = table.columns[plan.outcome_column]
     errors, notes = _outcomes(table, column, plan)
     missing = np.flatnonzero(errors < 0)
-    id_columns = plan.id or (("id",) if "id" in table.columns else ())
-    groups, names = _identify(table, id_columns)
+    ids = _Ids(table, plan.id or (("id",) if "id" in table.columns else ()))
     if len(missing):
-        notes.append(_missing_outcomes(table, column.name, missing, names, plan, len(errors)))
+        notes.append(_missing_outcomes(ids, column.name, missing, plan))
         if plan.missing_outcome == "wrong":
             errors[missing] = 1
-    unnamed = sum(name is None for name in names)
-    if unnamed:
-        notes.append(f"{unnamed} of {table.n} rows have no id; they are called by row number")
-    first = _first_rows(groups)
+    if ids.unnamed:
+        notes.append(f"{ids.unnamed} of {table.n} rows have no id; they are called by row number")
+    first = ids.first_rows()
     if len(first) < table.n:
         if plan.repeats == "refuse":
-            raise _repeated(table, id_columns, groups, names)
-        _check_facts(table, facts, groups, first, names)
-        notes.append(
-            f"{table.n} rows reduced to {len(first)} examples by --repeats {plan.repeats}"
-        )
-        if plan.repeats == "majority":
-            errors = _majority(errors, groups, len(first), names, first)
-        else:
-            errors = errors[first]
+            raise _repeated(ids)
+        _check_facts(ids, facts, first)
+        notes.append(f"{table.n} rows reduced to {len(first)} examples by --repeats {plan.repeats}")
+        errors = _majority(ids, errors, first) if plan.repeats == "majority" else errors[first]
         table = table.take(first)
-        names = [names[row] for row in first]
     _check_both_outcomes(errors, column.name)
-    return Examples(
-        table=table,
-        errors=errors,
-        ids=tuple(f"row {row + 1}" if name is None else name for row, name in enumerate(names)),
-        missing=len(missing),
-        notes=tuple(notes),
-    )
+    return Examples(table, errors, len(missing), tuple(notes))
+
+
+class _Ids:
+    """Which rows are the same example, and what to call it in a message.
+
+    Attributes
+    ----------
+    groups
+        int64, shape (n,): equal for rows of the same example; a row without an id is alone.
+    unnamed
+        Rows without an id.
+    """
+
+    def __init__(self, table: Table, names: Sequence[str]) -> None:
+        self.table = table
+        self.key = ",".join(names)
+        self.columns = [table.columns[name] for name in names]
+        groups = np.zeros(table.n, dtype=np.int64) if names else np.arange(table.n)
+        absent = np.zeros(table.n, dtype=np.bool_)
+        for column in self.columns:
+            absent |= column.codes < 0
+            pairs = groups * (len(column.levels) + 1) + column.codes
+            groups = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+        self.unnamed = int(np.count_nonzero(absent))
+        groups[absent] = table.n + np.arange(self.unnamed)
+        self.groups: NDArray[np.int64] = groups
+
+    def name(self, row: int) -> str:
+        """The id of a row, or its number."""
+        codes = [int(column.codes[row]) for column in self.columns]
+        if not codes or min(codes) < 0:
+            return f"row {row + 1}"
+        return " / ".join(
+            as_text(column)[code] for column, code in zip(self.columns, codes, strict=True)
+        )
+
+    def first_rows(self) -> NDArray[np.intp]:
+        """The first row of each example, ascending."""
+        return np.sort(np.unique(self.groups, return_index=True)[1])
 
 
 def _outcomes(table: Table, column: Column, plan: Plan) -> tuple[NDArray[np.int8], list[str]]:
@@ -126,8 +148,8 @@ def _outcomes(table: Table, column: Column, plan: Plan) -> tuple[NDArray[np.int8
     if plan.pass_at is not None:
         right, bad = int((errors == 0).sum()), int((errors == 1).sum())
         notes.append(
-            f"score column {column.name!r}: at least {plan.pass_at} is right (exactly "
-            f"{plan.pass_at} included): {right} right, {bad} wrong, "
+            f"score column {column.name!r}: a score >= {plan.pass_at} is right: "
+            f"{right} right, {bad} wrong, "
             f"{len(errors) - right - bad} missing"
         )
     return errors, notes
@@ -138,27 +160,21 @@ def _first(table: Table, column: Column, level: int) -> str:
     return table.where(int(rows[0])) if len(rows) else table.source[0]
 
 
-def _missing_outcomes(
-    table: Table,
-    name: str,
-    missing: NDArray[np.intp],
-    names: Sequence[str | None],
-    plan: Plan,
-    rows: int,
-) -> str:
-    shown = missing[:_SHOWN].tolist()
+def _missing_outcomes(ids: _Ids, name: str, missing: NDArray[np.intp], plan: Plan) -> str:
+    table = ids.table
+    shown: list[int] = missing[:_SHOWN].tolist()
     more = ", ..." if len(missing) > _SHOWN else ""
-    ids = ", ".join(names[row] or f"row {row + 1}" for row in shown)
-    places = _places(table, shown)
     count = f"{len(missing)} missing value{'s' if len(missing) > 1 else ''}"
     if plan.missing_outcome == "refuse":
         raise InputError(
-            f"outcome column {name!r} has {count} in {rows} rows: ids {ids}{more} "
-            f"({places}{more}); choose --missing-outcome drop (leave them out of all counts) or "
-            "--missing-outcome wrong (count them as errors)"
+            f"outcome column {name!r} has {count} in {table.n} rows: ids "
+            f"{', '.join(map(ids.name, shown))}{more} ({_places(table, shown)}{more}); choose "
+            "--missing-outcome drop (leave them out of all counts) or --missing-outcome wrong "
+            "(count them as errors)"
         )
     if plan.missing_outcome == "drop":
-        return f"outcome column {name!r} has {count}; {rows - len(missing)} of {rows} rows used"
+        used = table.n - len(missing)
+        return f"outcome column {name!r} has {count}; {used} of {table.n} rows used"
     return f"outcome column {name!r} has {count}, counted as wrong (--missing-outcome wrong)"
 
 
@@ -172,93 +188,45 @@ def _places(table: Table, rows: Sequence[int]) -> str:
     )
 
 
-def _identify(
-    table: Table, id_columns: Sequence[str]
-) -> tuple[NDArray[np.int64], list[str | None]]:
-    """Group number of each row (rows without an id are groups of their own), and its name."""
-    if not id_columns:
-        return np.arange(table.n), [f"row {row + 1}" for row in range(table.n)]
-    columns = [table.columns[name] for name in id_columns]
-    codes = np.stack([column.codes for column in columns])
-    _, groups = np.unique(codes, axis=1, return_inverse=True)
-    groups = groups.astype(np.int64).ravel()
-    absent = (codes < 0).any(axis=0)
-    groups[absent] = groups.max(initial=0) + 1 + np.arange(absent.sum())
-    labels = [as_text(column) for column in columns]
-    names: list[str | None] = [
-        None if absent[row] else " / ".join(
-            text[code] for text, code in zip(labels, codes[:, row].tolist(), strict=True)
-        )
-        for row in range(table.n)
-    ]
-    return groups, names
-
-
-def _first_rows(groups: NDArray[np.int64]) -> NDArray[np.intp]:
-    _, first = np.unique(groups, return_index=True)
-    return np.sort(first)
-
-
-def _repeated(
-    table: Table,
-    id_columns: Sequence[str],
-    groups: NDArray[np.int64],
-    names: Sequence[str | None],
-) -> InputError:
-    _, first, count = np.unique(groups, return_index=True, return_counts=True)
+def _repeated(ids: _Ids) -> InputError:
+    _, first, count = np.unique(ids.groups, return_index=True, return_counts=True)
     row = int(first[count > 1].min())
-    lines = _places(table, np.flatnonzero(groups == groups[row])[:_SHOWN].tolist())
-    key = ",".join(id_columns)
+    same: list[int] = np.flatnonzero(ids.groups == ids.groups[row])[:_SHOWN].tolist()
     return InputError(
-        f"id column {key!r} repeats: {len(first)} ids in {table.n} rows ({names[row]!r} in "
-        f"{lines}). Repeats of one example are not independent: reduce them with --repeats "
-        f"majority or --repeats first, or name the whole key (--id {key},OTHER) and keep its rows "
-        f"together with --cluster"
+        f"id column {ids.key!r} repeats: {len(first)} ids in {ids.table.n} rows "
+        f"({ids.name(row)!r} in {_places(ids.table, same)}). Repeats of one example are not "
+        "independent: reduce them with --repeats majority or --repeats first, or name the whole "
+        f"key (--id {ids.key},OTHER) and keep its rows together with --cluster"
     )
 
 
-def _check_facts(
-    table: Table,
-    facts: Sequence[str],
-    groups: NDArray[np.int64],
-    first: NDArray[np.intp],
-    names: Sequence[str | None],
-) -> None:
-    row_of_group = dict(zip(groups[first].tolist(), first.tolist(), strict=True))
-    reference = np.array([row_of_group[group] for group in groups.tolist()])
+def _check_facts(ids: _Ids, facts: Sequence[str], first: NDArray[np.intp]) -> None:
+    row_of_group = dict(zip(ids.groups[first].tolist(), first.tolist(), strict=True))
+    reference = np.array([row_of_group[group] for group in ids.groups.tolist()])
     for name in facts:
-        codes = table.columns[name].codes
+        codes = ids.table.columns[name].codes
         differ = np.flatnonzero(codes != codes[reference])
         if len(differ):
             row = int(differ[0])
             raise InputError(
-                f"column {name!r} differs between repeats of example {names[row]!r}: "
-                f"{table.where(int(reference[row]))} and {table.where(row)}; it is not a fact of "
-                f"the example, so leave it out with --exclude {name}"
+                f"column {name!r} differs between repeats of example {ids.name(row)!r}: "
+                f"{ids.table.where(int(reference[row]))} and {ids.table.where(row)}; it is not a "
+                f"fact of the example, so leave it out with --exclude {name}"
             )
 
 
-def _majority(
-    errors: NDArray[np.int8],
-    groups: NDArray[np.int64],
-    size: int,
-    names: Sequence[str | None],
-    first: NDArray[np.intp],
-) -> NDArray[np.int8]:
-    _, dense = np.unique(groups, return_inverse=True)
-    wrong = np.bincount(dense, weights=errors == 1, minlength=size).astype(np.int64)
-    right = np.bincount(dense, weights=errors == 0, minlength=size).astype(np.int64)
-    outcome = np.where(wrong > right, 1, 0)
-    outcome[(wrong == 0) & (right == 0)] = -1
-    dense_of_first = dense[first]
-    tied = np.flatnonzero(((wrong == right) & (wrong > 0))[dense_of_first])
+def _majority(ids: _Ids, errors: NDArray[np.int8], first: NDArray[np.intp]) -> NDArray[np.int8]:
+    _, dense = np.unique(ids.groups, return_inverse=True)
+    wrong = np.bincount(dense[errors == 1], minlength=len(first))[dense[first]]
+    right = np.bincount(dense[errors == 0], minlength=len(first))[dense[first]]
+    tied = np.flatnonzero((wrong == right) & (wrong > 0))
     if len(tied):
-        row = int(first[tied[0]])
         raise InputError(
             f"--repeats majority: {len(tied)} examples are right as often as wrong, the first "
-            f"{names[row]!r}; use --repeats first, or keep all rows with --cluster"
+            f"{ids.name(int(first[tied[0]]))!r}; use --repeats first, or keep all rows with "
+            "--cluster"
         )
-    return outcome[dense_of_first].astype(np.int8)
+    return np.where(wrong > right, 1, np.where(right > wrong, 0, -1)).astype(np.int8)
 
 
 def _check_both_outcomes(errors: NDArray[np.int8], name: str) -> None:

@@ -15,7 +15,6 @@ from typing import Any, Literal, get_args
 
 from janus_jax.errors import InputError
 
-
 StatisticName = Literal["lift", "z"]
 Method = Literal[
     "decoys",
@@ -168,10 +167,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON values, in the shape of ``result.json``."""
-        plain: dict[str, Any] = {
-            f.name: list(value) if isinstance(value := getattr(self, f.name), tuple) else value
-            for f in fields(self)
-        }
+        plain = _plain(self)
         for name in ("error", "correct", "score", "pass_at", "split_column", "discovery"):
             del plain[name]
         plain["outcome"] = {"column": self.outcome_column, "kind": self.outcome_kind}
@@ -228,10 +224,12 @@ class Eligibility:
 
     def to_dict(self) -> dict[str, Any]:
         """The rules as JSON values."""
-        return {
-            f.name: list(value) if isinstance(value := getattr(self, f.name), tuple) else value
-            for f in fields(self)
-        }
+        return _plain(self)
+
+
+def _plain(record: Plan | Eligibility) -> dict[str, Any]:
+    """A record as JSON values."""
+    return json.loads(json.dumps({f.name: getattr(record, f.name) for f in fields(record)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,9 +322,7 @@ _RANGES: dict[str, tuple[int, int]] = {
     "decoys": (1, MAX_DECOYS),
     "permutations": (1, MAX_PERMUTATIONS),
 }
-_LISTS = frozenset(
-    {"id", "descriptor", "exclude", "categorical", "numeric", "na", "conjunction"}
-)
+_LISTS = frozenset({"id", "descriptor", "exclude", "categorical", "numeric", "na", "conjunction"})
 _CHOICES: dict[str, tuple[str, ...]] = {
     "missing_outcome": get_args(MissingOutcome),
     "repeats": get_args(Repeats),

@@ -84,7 +84,7 @@ def prepare(table: Table, plan: Plan) -> Prepared:
         [used.name for used in selection.used] + [role for role in roles if role is not None]
     )
     examples = read_examples(table, plan, list(facts))
-    if len(examples.ids) < table.n:
+    if examples.table is not table:
         table = examples.table
         selection = select_columns(table, plan)
     where = split_rows(table, plan)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Final, cast
@@ -133,13 +133,12 @@ def _candidates() -> dict[str, list[_Candidate]]:
         name: [_Candidate(metadata.EntryPoint(name, value, GROUP), _HOME)]
         for name, value in _BUILT_IN.items()
     }
-    for entry in sorted(metadata.entry_points(group=GROUP)):
-        distribution = entry.dist.name if entry.dist else "an unnamed distribution"
-        claims = known.setdefault(entry.name, [])
-        candidate = _Candidate(entry, distribution)
-        # One distribution may be seen twice, through two entries of sys.path.
-        if candidate.origin not in (claim.origin for claim in claims):
-            claims.append(candidate)
+    installed = [
+        _Candidate(entry, entry.dist.name if entry.dist else "an unnamed distribution")
+        for entry in metadata.entry_points(group=GROUP)
+    ]
+    for candidate in sorted(installed, key=lambda each: (each.entry.name, each.origin)):
+        known.setdefault(candidate.entry.name, []).append(candidate)
     return known
 
 
@@ -176,7 +175,7 @@ _VERBS: Final = (
 
 
 @contextlib.contextmanager
-def _reasons(subject: str, remedy: str) -> Iterator[None]:
+def _reasons(subject: str, remedy: str) -> Generator[None]:
     """Turn whatever goes wrong inside into one sentence, and keep standard output for results."""
     try:
         with contextlib.redirect_stdout(sys.stderr):

@@ -1,4 +1,4 @@
-"""The result as people read it: a sentence, a CSV file, Markdown. The terminal has its own module."""
+"""The result as people read it: a sentence, a CSV file, Markdown."""
 
 from __future__ import annotations
 
@@ -73,9 +73,10 @@ def ranked(document: Document) -> list[dict[str, Any]]:
 def finding_rows(document: Document) -> Iterator[list[Any]]:
     """One row per descriptor in the order of :data:`FINDINGS_COLUMNS`, best status first."""
     for d in ranked(document):
-        flat = {**d, "aliases": "; ".join(d["aliases"])}
+        flat: dict[str, Any] = {**d, "aliases": "; ".join(d["aliases"])}
         for part in ("discovery", "holdout"):
-            flat |= {f"{part}_{key}": value for key, value in (d[part] or {}).items()}
+            counts: dict[str, Any] = d[part] or {}
+            flat |= {f"{part}_{key}": value for key, value in counts.items()}
         yield [flat.get(column) for column in FINDINGS_COLUMNS]
 
 
@@ -177,7 +178,7 @@ METHOD_HEADER = ("method", "selected", "confirmed")
 
 
 def method_rows(document: Document) -> Iterator[tuple[str, int, int]]:
-    """The matched comparison: how many each method selects, and how many of those holdout repeats."""
+    """The matched comparison: how many each method selects, and how many holdout repeats."""
     for method, found in document["methods"].items():
         star = " *" if method == document["rule"] else ""
         yield METHOD_WORDS[method] + star, len(found["selected"]), len(found["confirmed"])

@@ -1,7 +1,7 @@
 """Selection rules: which descriptors a screen reports. Every comparison is decided in rationals.
 
-A rule that needs probabilities gets them as floats and, for comparisons closer than 1e-9, a callable
-that returns the exact rational: the float decides nothing on its own near a limit.
+A rule that needs probabilities gets them as floats and, for comparisons closer than 1e-9, a
+callable that returns the exact rational: the float decides nothing on its own near a limit.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ def at_most(value: float, limit: Fraction, exact: Callable[[], Fraction]) -> boo
     return exact() <= limit
 
 
-def allowed_exceedances(reached: Sequence[int], library: int, decoys: int, q: Fraction) -> list[int]:
-    """The largest D(t) with (L / K) D(t) <= q max(1, R(t)), for each R(t): Procedure A as integers."""
+def allowed_exceedances(
+    reached: Sequence[int], library: int, decoys: int, q: Fraction
+) -> list[int]:
+    """The largest D(t) with (L / K) D(t) <= q max(1, R(t)), for each R(t), in integers."""
     return [math.floor(q * decoys * max(1, int(r)) / library) for r in reached]
 
 
@@ -84,8 +86,8 @@ def procedure_a_exact(
 ) -> int | None:
     """Procedure A in the limit of infinitely many decoys.
 
-    ``expected[j]`` is L times the probability that a decoy reaches threshold j, and ``exact(j)`` the
-    same as a rational.
+    ``expected[j]`` is L times the probability that a decoy reaches threshold j, and ``exact(j)``
+    the same as a rational.
     """
     for index, (d, r) in enumerate(zip(expected, reached, strict=True)):
         if at_most(float(d), q * max(1, int(r)), lambda index=index: exact(index)):

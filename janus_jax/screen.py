@@ -183,9 +183,7 @@ def screen(
         )
         if sources
         else None,
-        "mean_count": procedure_a(
-            mean_totals.tolist(), reached, 1, permuted.tally.permutations, q
-        ),
+        "mean_count": procedure_a(mean_totals.tolist(), reached, 1, permuted.tally.permutations, q),
         "mean_count_exact": procedure_a_exact(
             mean_expected.tolist(),
             reached,
@@ -198,9 +196,7 @@ def screen(
     selected: dict[Method, list[bool]] = {
         "decoys": _reaching(thresholds, chosen["decoys"]),
         "decoys_exact": _reaching(thresholds, chosen["decoys_exact"]),
-        "unadjusted": [
-            at_most(p, alpha, lambda g=g: exact_p(g)) for g, p in enumerate(p_exact)
-        ],
+        "unadjusted": [at_most(p, alpha, lambda g=g: exact_p(g)) for g, p in enumerate(p_exact)],
         "bh_05": benjamini_hochberg(p_exact, Fraction("0.05"), exact_p),
         "bh_10": benjamini_hochberg(p_exact, Fraction("0.10"), exact_p),
         "max_t": permuted.within(maxima, alpha),
@@ -275,5 +271,3 @@ def _step_down(hits: NDArray[np.int64], thresholds: Thresholds) -> NDArray[np.in
     monotone = np.empty_like(hits)
     monotone[order] = np.maximum.accumulate(hits[order])
     return monotone
-
-

@@ -120,7 +120,7 @@ def _check_constant(table: Table, cluster: str, groups: Sequence[int], name: str
     first: dict[int, int] = {}
     for row, (unit, group) in enumerate(zip(codes.tolist(), groups, strict=True)):
         if groups[first.setdefault(unit, row)] != group:
-            label = as_text(table.columns[cluster])[unit]
+            label = as_text(table.columns[cluster])[int(unit)]
             raise InputError(
                 f"cluster {label!r} of column {cluster!r} has two values of {name!r}: "
                 f"{table.where(first[unit])} and {table.where(row)}; a cluster must lie in one"

@@ -20,19 +20,17 @@ from __future__ import annotations
 import math
 import sys
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-
 
 import numpy as np
 from numpy.typing import NDArray
 
 from janus_jax.hypergeometric import Block, exact_weights, probabilities, support
 from janus_jax.plan import StatisticName
-
-
 
 # A quotient of two integers below 2**53 times a few roundings is off by less than 4 units in the
 # last place; anything closer to a threshold than this is compared in integers.
@@ -98,7 +96,7 @@ class Margins:
         return count * self._scale - self._centre
 
     def lift(self, count: int) -> Fraction:
-        """The (stratum-adjusted) lift at this error count; 0 when the descriptor has no contrast."""
+        """The (stratum-adjusted) lift at this error count; 0 where there is no contrast."""
         if not self._on_off:
             return Fraction(0)
         n = sum(self.sizes)
@@ -134,7 +132,10 @@ class Margins:
             counts = np.arange(low, high + 1, dtype=np.int64)
         else:  # many strata of unlike sizes: Python integers
             counts = np.array(range(low, high + 1), dtype=object)
-        return abs(counts * self._scale - self._centre)
+        distances: NDArray[np.int64] | NDArray[np.object_] = np.abs(
+            counts * self._scale - self._centre
+        )
+        return distances
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
@@ -149,7 +150,7 @@ class Margins:
         """Exact permutation p-value: share of labellings whose |lift| is at least as large.
 
         Two tails cut at the same distance from the centre (not Fisher's rule of "no more probable",
-        not a doubled tail). Never 0: a probability below the smallest normal float is shown as that.
+        not a doubled tail). Never 0: below the smallest normal float, that float is shown.
         """
         reached = self._distances >= abs(self.signed_distance(count))
         if bool(reached.all()):
@@ -241,28 +242,26 @@ def rank_table(margins: Sequence[Margins], thresholds: Thresholds) -> NDArray[np
     return table
 
 
-def expected_exceedances(
-    margins: Sequence[Margins], thresholds: Thresholds
-) -> NDArray[np.float64]:
+def expected_exceedances(margins: Sequence[Margins], thresholds: Thresholds) -> NDArray[np.float64]:
     """Sum over descriptors of P(statistic >= t), for every threshold t: float64, shape (J,)."""
     total = np.zeros(len(thresholds) + 1)
-    parts: dict[Margins, NDArray[np.float64]] = {}
-    for margin in margins:
-        if margin not in parts:
-            parts[margin] = np.bincount(
-                margin.ranks(thresholds),
-                weights=margin.probabilities,
-                minlength=len(thresholds) + 1,
-            )
-        total += parts[margin]
+    for margin, times in _distinct(margins):
+        total += times * np.bincount(
+            margin.ranks(thresholds),
+            weights=margin.probabilities,
+            minlength=len(thresholds) + 1,
+        )
     # From the rare end, so that small tails are not lost under large ones.
     return np.cumsum(total[::-1])[::-1][1:]
 
 
 def exact_exceedances(margins: Sequence[Margins], threshold: Fraction) -> Fraction:
     """The same sum at one threshold, as a ratio of integers."""
-    tails: dict[Margins, Fraction] = {}
-    for margin in margins:
-        if margin not in tails:
-            tails[margin] = margin.exact_tail(threshold)
-    return sum((tails[margin] for margin in margins), Fraction(0))
+    return sum(
+        (times * margin.exact_tail(threshold) for margin, times in _distinct(margins)), Fraction(0)
+    )
+
+
+def _distinct(margins: Sequence[Margins]) -> list[tuple[Margins, int]]:
+    """Each distinct margin with its count, in an order that does not depend on the library's."""
+    return sorted(Counter(margins).items(), key=lambda item: item[0].on)

@@ -128,7 +128,7 @@ def as_numbers(
     -------
     values
         int64, shape (levels,), when every known value of a text or integer column is a whole number
-        that fits (``10.0`` and ``1e3`` are whole), else float64; 0 where missing.
+        that fits (``10.0`` and ``1e3`` are whole, up to 2**53), else float64; 0 where missing.
     missing
         bool, shape (levels,).
 
@@ -302,7 +302,7 @@ class Threshold:
         """Which values are strictly above the limit; NaN never is, nothing is above undefined."""
         if self.exact is None:
             return np.zeros(len(values), dtype=np.bool_)
-        if isinstance(self.exact, float):
+        if not isinstance(self.exact, Fraction):
             return values > self.exact
         if values.dtype.kind == "i":
             # x > t is the same as x > floor(t) for whole x; no float takes part.
@@ -327,9 +327,11 @@ class Threshold:
             raise ValueError(f"{text!r} is not a number")
         if "inf" in text.casefold():
             return _float_threshold(float(text))
+        # An exponent, or a fraction other than a half: written from a float, which is the limit.
+        if "e" in text.casefold():
+            return _float_threshold(float(text))
         exact = Fraction(text)
-        if exact.denominator > 2 and Fraction(float(text)) != exact:
-            # A median of floats: the float is the limit, the decimal its shortest spelling.
+        if exact.denominator > 2:
             return _float_threshold(float(text))
         return _exact_threshold(exact)
 
@@ -392,12 +394,11 @@ def _float_threshold(value: float) -> Threshold:
 
 
 def _exact_threshold(exact: Fraction) -> Threshold:
+    """A whole number or a half."""
     if exact.denominator == 1:
         return Threshold(str(exact.numerator), exact.numerator, exact)
-    if exact.denominator == 2:
-        sign = "-" if exact < 0 else ""
-        return Threshold(f"{sign}{abs(exact.numerator) // 2}.5", float(exact), exact)
-    return Threshold(number_text(float(exact)), float(exact), exact)
+    sign = "-" if exact < 0 else ""
+    return Threshold(f"{sign}{abs(exact.numerator) // 2}.5", float(exact), exact)
 
 
 _UNDEFINED = Threshold(
@@ -487,12 +488,15 @@ def _whole_numbers(texts: list[str], missing: NDArray[np.bool_]) -> NDArray[np.i
 
 
 def _exact_integer(text: str) -> int | None:
-    """The whole number a decimal text stands for; None when it is not whole or is out of reach."""
+    """The whole number a decimal text stands for; None when it is not whole or is out of reach.
+
+    With a point or an exponent (``10.0``, ``1e3``) only up to 2**53: beyond, such a text is how a
+    float64 is written (6.370034570533315e+16), and its digits are not the float's.
+    """
     if _INTEGER.fullmatch(text):
         return int(text)
-    # The float decides whether the exact value is worth making: 1e999999 must not be written out.
     nearest = float(text)
-    if not abs(nearest) < 1e19:
+    if not abs(nearest) <= 2**53:
         return None
     if nearest == 0.0:
         mantissa = re.split("[eE]", text, maxsplit=1)[0]

@@ -8,13 +8,17 @@ Shapes are fixed when the problem is prepared (the ids are padded to ``lanes``, 
 and everything about strata, errors and decoys is data, so a run traces each kernel once.
 
 Keys are ordinary typed keys of our own implementation, :data:`THREEFRY`:
-``jax.random.bits(key, (n,), jnp.uint32)`` gives the words of :func:`janus_jax.streams.words`. The hot kernels
-take the two key words as plain arrays instead, lanes last: a ``vmap`` over keys puts lanes first,
-and the walk over positions would then stride through memory.
+``jax.random.bits(key, (n,), jnp.uint32)`` gives the words of :func:`janus_jax.streams.words`. The
+hot kernels take the two key words as plain arrays instead, lanes last: a ``vmap`` over keys puts
+lanes first, and the walk over positions would then stride through memory.
 
 64-bit types are not needed: sums are int32 within a batch, which ``prepare`` keeps short enough not
 to wrap, and int64 on the host.
 """
+
+# The signatures of jax are partly untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jax.extend.random import define_prng_impl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from janus_jax import streams
 from janus_jax.errors import BackendUnavailable
@@ -75,7 +79,7 @@ def mulhi(words: Array, m: Array, *, small: bool = False) -> Array:
     return upper * m_upper + (cross >> half) + (other >> half) + (carry >> half)
 
 
-def _fold_in(key: Array, data: Array) -> Array:
+def _fold_in(key: Array, data: ArrayLike) -> Array:
     tag = jnp.uint32(streams.KEYS_TAG)
     return jnp.stack(threefry2x32(key[0], key[1], tag, jnp.asarray(data, jnp.uint32)))
 
@@ -241,7 +245,9 @@ def _labels(
     # Otherwise XLA makes the words again inside the walk, a row at a time, ten times slower.
     draws = lax.optimization_barrier(draws)
 
-    def step(left: Array, pair: tuple[tuple[Array, Array], Array]) -> tuple[Array, tuple[Array, ...]]:
+    def step(
+        left: Array, pair: tuple[tuple[Array, Array], Array]
+    ) -> tuple[Array, tuple[Array, ...]]:
         labels: list[Array] = []
         for draw, start in zip(pair[0], pair[1], strict=True):
             left = left + need[start]
@@ -441,9 +447,10 @@ class JaxBackend:
     def _plan(self, n: int, descriptors: int, lanes: int) -> Plan:
         on_cpu = self._device.platform == "cpu"
         pays = (_DRAWS_CPU if on_cpu else _DRAWS) // _block_size(n)
-        most = min(pays, (2**31 - 1) // max(1, descriptors))
+        most = max(1, min(pays, (2**31 - 1) // max(1, descriptors)))
+        turns = max(1, -(-lanes // most))
         return Plan(
-            lanes=max(1, min(lanes, most)),
+            lanes=max(1, -(-lanes // turns)),
             unroll=_UNROLL_CPU if on_cpu else _UNROLL,
             small=n < 1 << 16,
         )
@@ -453,7 +460,7 @@ class JaxBackend:
         result = np.zeros((len(ids), len(state.columns)), np.int8)
         words = _parent(state, streams.PERMUTATIONS)
         for part, batch in _batches(state, ids):
-            key = jax.random.wrap_key_data(words, impl=THREEFRY)
+            key = jax.random.wrap_key_data(jnp.asarray(words), impl=THREEFRY)
             labels = shuffle_kernel(state.plan, key, batch, state.need, state.walk, state.columns)
             result[part] = np.asarray(labels)[: part.stop - part.start]
         return result
@@ -463,9 +470,7 @@ class JaxBackend:
         result = np.zeros((len(ids), state.members.shape[1]), np.int32)
         parent = _parent(state, streams.PERMUTATIONS)
         for part, batch in _batches(state, ids):
-            counts = count_kernel(
-                state.plan, parent, batch, state.need, state.walk, state.members
-            )
+            counts = count_kernel(state.plan, parent, batch, state.need, state.walk, state.members)
             result[part] = np.asarray(counts)[:, : part.stop - part.start].T
         return result
 
@@ -558,7 +563,7 @@ def _reducer(state: State, tables: Tables) -> Reducer:
 
 
 def _batches(state: State, ids: Ids) -> Iterator[tuple[slice, NDArray[np.uint32]]]:
-    """Yield the ids a batch at a time: where they stand, and ``lanes`` of them (zeros at the end)."""
+    """Yield the ids a batch at a time: where they stand, and ``lanes`` of them, zeros to fill."""
     lanes = state.plan.lanes
     for start in range(0, len(ids), lanes):
         part = slice(start, min(start + lanes, len(ids)))

@@ -89,6 +89,7 @@ class NumpyBackend:
         codes = problem.strata[rows]
         strata = problem.pool.shape[1]
         sizes = np.bincount(codes, minlength=strata)
+        turns = max(1, -(-lanes // _LANES))
         starts = np.cumsum(sizes) - sizes
         within = np.arange(len(rows)) - starts[codes]
         errors = problem.errors[rows]
@@ -101,7 +102,7 @@ class NumpyBackend:
             need=np.bincount(codes[errors], minlength=strata).astype(np.uint32),
             pool=np.ascontiguousarray(problem.pool.T).astype(np.uint32),
             seed=problem.seed,
-            lanes=max(1, min(lanes, _LANES)),
+            lanes=max(1, -(-lanes // turns)),
         )
 
     def shuffles(self, state: State, ids: Ids) -> NDArray[np.int8]:
@@ -165,7 +166,7 @@ def _labels(state: State, keys: streams.Key, need: Need) -> Iterator[tuple[int, 
 
 
 def _tiles(state: State, keys: streams.Key, need: Need) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Gather :func:`_labels` into tiles worth a matrix product; a tile is overwritten by the next."""
+    """Gather :func:`_labels` into tiles worth a matrix product; each overwrites the last."""
     n, lanes = len(state.rows), keys[0].size
     tile = np.empty((min(n, _TILE), lanes), np.bool_)
     begin = 0
@@ -194,9 +195,7 @@ def _nothing(descriptors: int, levels: int) -> Tally:
     def zeros(size: int) -> NDArray[np.int64]:
         return np.zeros(size, np.int64)
 
-    return Tally(
-        0, zeros(levels + 1), zeros(descriptors), zeros(descriptors), zeros(levels + 1)
-    )
+    return Tally(0, zeros(levels + 1), zeros(descriptors), zeros(descriptors), zeros(levels + 1))
 
 
 def _reduce(counts: NDArray[np.int32], tables: Tables) -> Tally:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import importlib
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from janus_jax.errors import InputError
 from janus_jax.readers.part import (
@@ -19,14 +21,17 @@ from janus_jax.readers.part import (
 )
 from janus_jax.table import Column
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+_Codes: TypeAlias = NDArray[np.int32]
+
+
+def _module(name: str) -> Any:
+    """Load a module of pyarrow, which has no types, when a source needs it and not before."""
+    return importlib.import_module(name)
 
 
 def read_parquet(path: str) -> Part:
     """Read a Parquet file. Column types are kept; a saved pandas index stays a column."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    pa, pq = _module("pyarrow"), _module("pyarrow.parquet")
 
     try:
         with pq.ParquetFile(path) as file:
@@ -40,7 +45,7 @@ def read_parquet(path: str) -> Part:
 
 def read_stream(source: Any) -> Part:
     """Read an object that has ``__arrow_c_stream__`` (polars, pyarrow and others)."""
-    import pyarrow as pa
+    pa = _module("pyarrow")
 
     name = type(source).__name__
     try:
@@ -50,21 +55,20 @@ def read_stream(source: Any) -> Part:
     return arrow_part(table, name)
 
 
-def arrow_part(table: pa.Table, source: str) -> Part:
+def arrow_part(table: Any, source: str) -> Part:
     """The columns of an Arrow table."""
     names = column_names(table.column_names, source)
     columns = [arrow_column(name, table.column(index), source) for index, name in enumerate(names)]
     return rows_part(source, columns, table.num_rows)
 
 
-def arrow_column(name: str, values: pa.ChunkedArray, source: str) -> Column:
+def arrow_column(name: str, values: Any, source: str) -> Column:
     """Encode one Arrow column by its type."""
-    import pyarrow as pa
-    from pyarrow import types
+    pa, types = _module("pyarrow"), _module("pyarrow.types")
 
     kind = values.type
     if types.is_dictionary(kind):
-        return arrow_column(name, values.cast(kind.value_type), source)
+        return arrow_column(name, _decoded(values), source)
     if types.is_null(kind):
         return missing_column(name, len(values))
     if isinstance(kind, pa.BaseExtensionType):
@@ -88,7 +92,9 @@ def arrow_column(name: str, values: pa.ChunkedArray, source: str) -> Column:
     if types.is_floating(kind):
         values = values.cast(pa.float64())
         codes, levels = _encode(values)
-        return number_column(name, codes, np.array(levels.to_pylist(), dtype=np.float64))
+        return number_column(
+            name, codes, np.array(levels.to_pylist(), dtype=np.float64), np.float64
+        )
     if types.is_decimal(kind):
         codes, levels = _encode(values)
         return text_column(name, codes, [str(level) for level in levels.to_pylist()])
@@ -98,9 +104,9 @@ def arrow_column(name: str, values: pa.ChunkedArray, source: str) -> Column:
     return unusable_column(name, known, _reason(kind))
 
 
-def _encode(values: pa.ChunkedArray) -> tuple[np.ndarray[Any, np.dtype[np.int32]], pa.Array]:
+def _encode(values: Any) -> tuple[_Codes, Any]:
     """Codes (-1 for null) and distinct values in order of first appearance."""
-    import pyarrow as pa
+    pa = _module("pyarrow")
 
     encoded = values.dictionary_encode().unify_dictionaries()
     chunks = encoded.chunks
@@ -112,20 +118,32 @@ def _encode(values: pa.ChunkedArray) -> tuple[np.ndarray[Any, np.dtype[np.int32]
     return codes.astype(np.int32), chunks[0].dictionary
 
 
-def _integers(name: str, values: pa.ChunkedArray) -> Column:
+def _decoded(values: Any) -> Any:
+    """The values of dictionary-encoded chunks."""
+    pa, types = _module("pyarrow"), _module("pyarrow.types")
+
+    kind = values.type.value_type
+    if types.is_string_view(kind):  # polars; Arrow cannot decode these as they are
+        kind = pa.large_string()
+    chunks = [
+        pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(kind)).cast(kind)
+        for chunk in values.chunks
+    ]
+    return pa.chunked_array(chunks, type=kind)
+
+
+def _integers(name: str, values: Any) -> Column:
     codes, levels = _encode(values)
     numbers = levels.to_pylist()
     if numbers and max(numbers) > np.iinfo(np.int64).max:
         # Beyond int64 the digits are kept as text: exact as an id, a float as a number.
         return text_column(name, codes, map(str, numbers))
-    return number_column(name, codes, np.array(numbers, dtype=np.int64))
+    return number_column(name, codes, np.array(numbers, dtype=np.int64), np.int64)
 
 
-def _dates(
-    name: str, values: pa.ChunkedArray, known: np.ndarray[Any, np.dtype[np.bool_]]
-) -> Column:
+def _dates(name: str, values: Any, known: NDArray[np.bool_]) -> Column:
     """Dates make no descriptor, but keep their text: they may name clusters or strata."""
-    import pyarrow as pa
+    pa = _module("pyarrow")
 
     try:
         column = text_column(name, *_texts(values.cast(pa.string())))
@@ -134,13 +152,13 @@ def _dates(
     return Column(name, column.codes, column.levels, unusable="a date")
 
 
-def _texts(values: pa.ChunkedArray) -> tuple[np.ndarray[Any, np.dtype[np.int32]], list[str]]:
+def _texts(values: Any) -> tuple[_Codes, list[str | None]]:
     codes, levels = _encode(values)
     return codes, levels.to_pylist()
 
 
-def _reason(kind: pa.DataType) -> str:
-    from pyarrow import types
+def _reason(kind: Any) -> str:
+    types = _module("pyarrow.types")
 
     if types.is_struct(kind):
         return "a struct"

@@ -9,7 +9,7 @@ import csv
 import io
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -274,7 +274,7 @@ def _quote_opened(lines: list[str], first: int, delimiter: str) -> int:
 
 
 @contextmanager
-def _field_limit() -> Iterator[None]:
+def _field_limit() -> Generator[None]:
     """Allow long fields while a file is read; the module's limit is the whole process's."""
     with _FIELD_LIMIT_LOCK:
         before = csv.field_size_limit(opening.MAX_LINE_BYTES)

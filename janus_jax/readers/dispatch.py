@@ -6,7 +6,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from janus_jax.errors import InputError
 from janus_jax.readers import opening
@@ -33,9 +33,7 @@ _EXTENSIONS: dict[str, _Format] = {
 _PARQUET = b"PAR1"
 
 
-def read(
-    source: Path | Sequence[Path] | Any, *, delimiter: str | None = None, encoding: str = "utf-8"
-) -> Table:
+def read(source: Any, *, delimiter: str | None = None, encoding: str = "utf-8") -> Table:
     r"""Read a table, whatever it comes as.
 
     Parameters
@@ -62,7 +60,7 @@ def read(
         and the remedy.
     """
     if isinstance(source, (str, os.PathLike)):
-        return _read_files([source], delimiter, encoding)
+        return _read_files([cast("Path", source)], delimiter, encoding)
     if _is_frame(source):
         from janus_jax.readers.frame import read_frame
 
@@ -74,12 +72,12 @@ def read(
         part = read_stream(source)
         return combine([part], content_hash(part.columns.values()))
     if isinstance(source, Iterable) and not isinstance(source, (bytes, dict)):
-        paths: list[Any] = list(source)
+        paths = list(cast("Iterable[Any]", source))
         if all(isinstance(path, (str, os.PathLike)) for path in paths):
             return _read_files(paths, delimiter, encoding)
     raise InputError(
-        f"a {type(source).__name__} cannot be read; give a path, several paths, a pandas DataFrame "
-        "or an Arrow table (polars, pyarrow)"
+        f"a {type(cast('object', source)).__name__} cannot be read; give a path, several paths, a "
+        "pandas DataFrame or an Arrow table (polars, pyarrow)"
     )
 
 
@@ -105,11 +103,13 @@ def _read_files(paths: Sequence[Path], delimiter: str | None, encoding: str) -> 
 def _refuse_repeats(names: list[str]) -> None:
     seen: dict[str, str] = {}
     for name in names:
-        first = seen.setdefault(os.path.realpath(name), name)
-        if first is not name:
+        real = os.path.realpath(name)
+        if real in seen:
             raise InputError(
-                f"{name}: is the same file as {first}, named before; its rows would count twice"
+                f"{name}: is the same file as {seen[real]}, named before; its rows would count "
+                "twice. Name it once."
             )
+        seen[real] = name
 
 
 def _read_file(path: str, delimiter: str | None, encoding: str, hasher: Hasher) -> Part:

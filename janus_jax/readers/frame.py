@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,20 +75,22 @@ def _factorize(series: pd.Series[Any]) -> tuple[NDArray[np.int32], Any]:
     """Codes (-1 for missing) and distinct values in order of first appearance."""
     import pandas as pd
 
-    codes, levels = pd.factorize(series.array, sort=False, use_na_sentinel=True)
-    return codes.astype(np.int32), levels
+    factorize = cast("Any", pd.factorize)
+    codes, levels = factorize(series.array, sort=False, use_na_sentinel=True)
+    return np.asarray(codes, dtype=np.int32), levels
 
 
 def _numbers(name: str, series: pd.Series[Any]) -> Column:
     codes, levels = _factorize(series)
     if series.dtype.kind == "f":
-        floats = levels if isinstance(levels, np.ndarray) else levels.to_numpy(np.float64, np.nan)
-        return number_column(name, codes, floats.astype(np.float64))
+        plain = isinstance(levels, np.ndarray)
+        floats = cast("NDArray[Any]", levels if plain else levels.to_numpy(np.float64))
+        return number_column(name, codes, floats, np.float64)
     whole = np.asarray(levels)
     if len(whole) and int(whole.max()) > np.iinfo(np.int64).max:
         # Beyond int64 the digits are kept as text: exact as an id, a float as a number.
         return text_column(name, codes, map(str, whole.tolist()))
-    return number_column(name, codes, whole.astype(np.int64))
+    return number_column(name, codes, whole, np.int64)
 
 
 def _objects(name: str, values: list[object], codes: NDArray[np.int32] | None) -> Column:

@@ -72,6 +72,11 @@ def _object(decoder: json.JSONDecoder, text: str, path: str, line: int) -> dict[
     except _RepeatedKey as error:
         raise InputError(f"{where}: {error}; keep one of them") from None
     except json.JSONDecodeError as error:
+        if text in ("{", "["):
+            raise InputError(
+                f"{where}: is a JSON document spread over several lines, not JSON Lines; write one "
+                "object a line (for example with: jq -c '.[]')"
+            ) from None
         raise InputError(
             f"{where}: not a complete JSON object ({error.msg} at character {error.pos + 1}); each "
             "line must hold one whole record: repair or remove this line"

@@ -93,8 +93,8 @@ def is_utf8(encoding: str) -> bool:
 def check_encoding(encoding: str) -> str:
     """The encoding's name, if it is one that decodes text."""
     try:
-        b"".decode(encoding)
-    except LookupError:
+        io.TextIOWrapper(io.BytesIO(), encoding=encoding)  # refuses codecs that decode no text
+    except (LookupError, ValueError):
         raise InputError(
             f"encoding {encoding!r} is not known; use for example --encoding utf-8, latin-1, "
             "cp1252 or utf-16"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from janus_jax.errors import InputError
-from janus_jax.table import Column
+from janus_jax.table import Column, Levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +110,16 @@ def text_column(name: str, codes: NDArray[np.int32], levels: Iterable[str | None
 
 
 def number_column(
-    name: str, codes: NDArray[np.int32], levels: NDArray[np.int64] | NDArray[np.float64]
+    name: str, codes: NDArray[np.int32], levels: NDArray[Any], kind: type[np.int64 | np.float64]
 ) -> Column:
     """A numeric column; NaN becomes missing, minus zero zero, equal levels one."""
     final: dict[float, int] = {}
     lookup = [
         final.setdefault(level, len(final)) if level == level else -1  # NaN is not itself
-        for level in (levels + levels.dtype.type(0)).tolist()
+        for level in (levels.astype(kind) + kind(0)).tolist()
     ]
-    return Column(name, _look_up(lookup, codes), np.array(list(final), dtype=levels.dtype))
+    distinct = cast("Levels", np.array(list(final), dtype=kind))
+    return Column(name, _look_up(lookup, codes), distinct)
 
 
 def bool_column(name: str, codes: NDArray[np.int32], levels: NDArray[np.bool_]) -> Column:

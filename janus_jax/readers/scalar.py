@@ -7,6 +7,7 @@ import decimal
 import numbers
 import sys
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,14 +29,14 @@ def scalar_text(value: object) -> str | Unusable | None:
     """
     if value is None or isinstance(value, str):
         return None if value is None else str.__str__(value)
-    if isinstance(value, np.generic):
-        return scalar_text(value.item()) if value.dtype.kind in "biufSU" else _other(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
         return str(int(value))
     if isinstance(value, float):
         return number_text(value) if value == value else None
+    if isinstance(value, (np.number, np.bool_)):
+        return scalar_text(cast("object", value.item()))
     if isinstance(value, decimal.Decimal):
         return None if value.is_nan() else str(value).replace("Infinity", "inf")
     return _other(value)
@@ -48,13 +49,10 @@ def _other(value: object) -> Unusable | None:
         return Unusable("a list")
     if isinstance(value, dict):
         return Unusable("a dictionary")
-    dates = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
-    if isinstance(value, dates):
-        return (
-            None
-            if isinstance(value, (np.datetime64, np.timedelta64)) and np.isnat(value)
-            else Unusable("a date")
-        )
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return None if bool(np.isnat(cast("Any", value))) else Unusable("a date")
+    if isinstance(value, (datetime.date, datetime.time, datetime.timedelta)):
+        return Unusable("a date")
     if isinstance(value, (bytes, bytearray, memoryview)):
         return Unusable("binary data")
     if isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real):

@@ -92,12 +92,14 @@ def make_problem(
     pool: int = 3,
     seed: int = 20260524,
 ) -> Problem:
-    """A problem with this many rows and errors in each stratum, rows mixed; arrays are read-only."""
+    """A problem with so many rows and errors in each stratum, rows mixed; arrays are read-only."""
     draw = np.random.default_rng(len(sizes) + sum(sizes))
     n = sum(sizes)
     mixed = draw.permutation(n)
     strata = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    wrong = [place < many for size, many in zip(sizes, errors, strict=True) for place in range(size)]
+    wrong = [
+        place < many for size, many in zip(sizes, errors, strict=True) for place in range(size)
+    ]
     memberships = draw.random((descriptors, n)) < 0.5
     # The ends: a descriptor that holds on every example, and one that holds on none.
     memberships[-1:] = True
@@ -120,7 +122,7 @@ def make_tables(problem: Problem, levels: int = 4) -> Tables:
     draw = np.random.default_rng(levels)
     descriptors, n = problem.memberships.shape
     rank = draw.integers(0, levels + 1, (descriptors, n + 2)).astype(np.int32)
-    own = draw.integers(1, levels + 1, descriptors).astype(np.int32)
+    own = draw.integers(1, levels, descriptors, np.int32, endpoint=True)
     for array in (rank, own):
         array.flags.writeable = False
     return Tables(rank, own, levels)

@@ -287,6 +287,14 @@ def test_case_16_seed_jobs_batch_invariance() -> None:
 # --- families and eligibility --------------------------------------------------------------------
 
 
+def test_case_18_no_plus_one_is_stated_with_the_resolution() -> None:
+    result = cli.whole(tables.case(16), *cli.FAST[:-1], "77")
+    assert result["screen"]["decoys"]["K"] == result["plan"]["decoys"] == 77
+    (note,) = (note for note in result["notes"] if "+1" in note and "decoys" in note)
+    assert "77" in words_of(note)
+    assert "no" in words_of(note)
+
+
 def test_case_20_bh_plateaus_and_ties(tmp_path: Path) -> None:
     """Three descriptors with equal p (other rows, same counts), one stronger, two weaker."""
     n, wrong = 40, 16  # the first 16 rows are wrong
@@ -422,7 +430,9 @@ def test_case_24_missing_category_value() -> None:
         expected = oracle.lift([members[name][i] for i in known], [errors[i] for i in known])
         assert cli.one(result, name)["lift_known"] == near(expected)
         assert cli.one(result, name)["missing"] == len(rows) - len(known)
-    assert any("missing" in note for note in result["notes"]), result["notes"]
+    # Both columns, their counts and the rule are told.
+    told = [note for note in result["notes"] if "missing" in note]
+    assert {"topic", "10", "n_tokens", "6", "slice"} <= words_of(" ".join(told)), result["notes"]
 
 
 def test_case_24_both_formats_alike() -> None:
@@ -618,7 +628,9 @@ def test_case_48_score_threshold_and_nan() -> None:
     assert result["data"]["outcome"]["missing"] == values["missing"] == 6
     assert size(result) == (24, values["wrong"])
     assert 24 - values["wrong"] == values["right"]
-    assert any(">= 0.5" in note for note in result["notes"]), result["notes"]
+    # Which side exactly 0.5 is on.
+    told = [n for n in result["notes"] if re.search(r"(>=|at least) 0\.5\b.*\bright\b", n)]
+    assert told, result["notes"]
     as_wrong = cli.whole(path, *scored, "--missing-outcome", "wrong")
     assert size(as_wrong) == (30, values["wrong"] + 6)
     # Without a threshold it is no outcome.
@@ -906,7 +918,7 @@ def test_case_68_json_report_is_strict(tmp_path: Path) -> None:
 def test_case_70_saved_index_column(file: str, column: str) -> None:
     result = cli.whole(tables.case(70, file))
     assert cli.library(result) == {"lang = en", "lang = de"}
-    unused = cli.not_used(result)
+    unused = {name: why for name, why in cli.not_used(result).items() if name != "error"}
     assert len(unused) == 1
     if column:
         assert column in unused

@@ -1,5 +1,10 @@
 """The backends agree bit for bit, and what they draw has the right distribution."""
 
+# The signatures of scipy are untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import itertools
@@ -9,17 +14,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from janus_backends.jax_backend import JaxBackend
-from janus_backends.numpy_backend import NumpyBackend
 from numpy.typing import NDArray
 from scipy.stats import chisquare, hypergeom
 
+from janus_backends.jax_backend import JaxBackend
+from janus_backends.numpy_backend import NumpyBackend
 from janus_jax.interface import Backend, Ids, Problem, Tables
 
 BACKENDS: dict[str, type[Any]] = {"numpy": NumpyBackend, "jax": JaxBackend}
-# Small enough to be passed by chance once in a thousand wrong guesses of mine, and the seed is fixed.
+# Seeds are fixed: a test passes or fails for good, and a right draw fails with this probability.
 ALPHA = 1e-3
 
 
@@ -45,7 +50,7 @@ def problem_of(
 def tables_of(draw: np.random.Generator, problem: Problem, levels: int) -> Tables:
     descriptors, n = problem.memberships.shape
     rank = draw.integers(0, levels + 1, (descriptors, n + 1)).astype(np.int32)
-    return Tables(rank, draw.integers(1, levels + 1, descriptors).astype(np.int32), levels)
+    return Tables(rank, draw.integers(1, levels, descriptors, np.int32, endpoint=True), levels)
 
 
 def results(
@@ -71,16 +76,16 @@ SHAPES = [(30, 4, 3, 5, 9), (517, 33, 1, 2, 64), (1300, 70, 5, 40, 128)]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-@given(entropy=st.integers(0, 2**32), spread=st.sampled_from([1, 2**32 - 1]))
+@settings(max_examples=6, deadline=None, derandomize=True)
+@given(entropy=st.integers(0, 2**32), most=st.sampled_from([300, 2**32 - 1]))
 def test_numpy_and_jax_give_the_same_integers(
-    shape: tuple[int, int, int, int, int], entropy: int, spread: int
+    shape: tuple[int, int, int, int, int], entropy: int, most: int
 ) -> None:
     n, descriptors, strata, sources, lanes = shape
     draw = np.random.default_rng(entropy)
     problem = problem_of(draw, n, descriptors, strata, sources)
     tables = tables_of(draw, problem, levels=descriptors)
-    ids = draw.integers(0, 100 * spread // 100 + 1, 3 * lanes // 2).astype(np.uint32)
+    ids = draw.integers(0, most, 3 * lanes // 2, np.uint32, endpoint=True)
     left = results(NumpyBackend(), problem, lanes, ids, tables)
     right = results(JaxBackend(), problem, lanes + 1, ids, tables)
     for name, array in left.items():
@@ -88,10 +93,10 @@ def test_numpy_and_jax_give_the_same_integers(
         assert array.dtype == right[name].dtype
 
 
-def plain(n: int, errors: int, seed: int, **parts: Any) -> Problem:
+def plain(n: int, wrong: int, seed: int, **parts: Any) -> Problem:
     defaults: dict[str, Any] = {
         "memberships": np.ones((1, n), np.bool_),
-        "errors": np.arange(n) < errors,
+        "errors": np.arange(n) < wrong,
         "strata": np.zeros(n, np.int32),
         "pool": np.zeros((0, 1), np.int32),
     }
@@ -104,7 +109,11 @@ def test_a_pinned_shuffle(backend: Backend) -> None:
     problem = plain(12, 5, 20260524, strata=strata, pool=np.zeros((0, 2), np.int32))
     state = backend.prepare(problem, 2)
     shuffles = backend.shuffles(state, np.array([0, 1, 499_998], np.uint32))
-    assert ["".join(map(str, row)) for row in shuffles.tolist()] == ["011000001101", "010110100001", "101111000000"]
+    assert ["".join(map(str, row)) for row in shuffles.tolist()] == [
+        "011000001101",
+        "010110100001",
+        "101111000000",
+    ]
 
 
 def test_seeds_that_agree_in_32_bits_differ(backend: Backend) -> None:
@@ -146,10 +155,10 @@ def test_consecutive_permutations_are_independent(backend: Backend) -> None:
 
 
 def test_counts_are_hypergeometric(backend: Backend) -> None:
-    n, errors, on, draws = 40, 13, 17, 30_000
-    problem = plain(n, errors, 9, memberships=(np.arange(n) % 7 < 3)[None] & True)
-    on = int(problem.memberships.sum())
-    counts = backend.counts(backend.prepare(problem, 4096), np.arange(draws, dtype=np.uint32))[:, 0]
+    n, errors, on = 40, 13, 17
+    problem = plain(n, errors, 9, memberships=np.arange(n)[None] >= n - on)
+    ids = np.arange(30_000, dtype=np.uint32)
+    counts = backend.counts(backend.prepare(problem, 4096), ids)[:, 0]
     assert_hypergeometric(counts, n, errors, on)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from janus_backends import numpy_backend
 from janus_backends.numpy_backend import NumpyBackend
-
 from janus_jax.testing import BackendConformance
 from janus_jax.testing.conformance import CASES, IDS, Reference, make_problem
 

@@ -58,7 +58,9 @@ def test_threefry_broadcasts_keys_against_counters_and_writes_where_told() -> No
     keys = np.array([1, 2, 3], np.uint32)
     counters = np.array([[7], [8]], np.uint32)
     out = (np.empty((2, 3), np.uint32), np.empty((2, 3), np.uint32))
-    result = streams.threefry2x32(keys, 9, 1, counters, out=out, scratch=np.empty((2, 3), np.uint32))
+    result = streams.threefry2x32(
+        keys, 9, 1, counters, out=out, scratch=np.empty((2, 3), np.uint32)
+    )
     assert result[0] is out[0]
     assert result[1] is out[1]
     expected = [[cipher((k, 9), (1, c)) for k in (1, 2, 3)] for c in (7, 8)]

@@ -111,6 +111,11 @@ def test_the_quote_that_stays_open_is_found_behind_one_that_closes(refusal):
     assert message.startswith("t.csv line 4: a quote opened here is never closed; close it")
 
 
+def test_doubled_quotes_do_not_reopen_a_field(refusal):
+    message = refusal('a,b\n1,"x\n""q"" y\n3,4\n')
+    assert message.startswith("t.csv line 2: a quote opened here is never closed")
+
+
 def test_text_after_a_closing_quote(refusal):
     message = refusal('a,b\n1,"x\ny"z\n')
     assert message.startswith("t.csv line 3: text follows a closing quote")
@@ -268,8 +273,10 @@ def test_nothing_and_the_same_file_twice(tmp_path):
     (tmp_path / "t.csv").write_text("a\n1\n")
     with pytest.raises(InputError, match="no file was named"):
         read([])
-    with pytest.raises(InputError, match="is the same file as .*its rows would count twice"):
+    with pytest.raises(InputError, match=r"is the same file as .*its rows would count twice"):
         read([tmp_path / "t.csv", str(tmp_path / "." / "t.csv")])
+    with pytest.raises(InputError, match="Name it once"):
+        read([str(tmp_path / "t.csv")] * 2)
     with pytest.raises(InputError, match="a dict cannot be read; give a path"):
         read({"a": [1]})
 

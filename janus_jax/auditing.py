@@ -61,7 +61,8 @@ def audit(source: object, **options: Any) -> AuditResult:
     Examples
     --------
     >>> import pandas as pd
-    >>> table = pd.DataFrame({"long": [True, False] * 40, "wrong": [True, False] * 30 + [False] * 20})
+    >>> wrong = [True, False] * 30 + [False] * 20
+    >>> table = pd.DataFrame({"long": [True, False] * 40, "wrong": wrong})
     >>> result = audit(table, error="wrong", permutations=999)
     >>> result.confirmed
     ['long']
@@ -123,8 +124,9 @@ def run_audit(
         registry.get(backend)  # a backend that cannot run is known before the data are read
     prepared = prepare(read(source, delimiter=delimiter, encoding=encoding), plan)
     warnings = design_warnings(plan, prepared)
-    for text in warnings if warn is not None else ():
-        warn(text)
+    if warn is not None:
+        for text in warnings:
+            warn(text)
     chosen, reasons = _choose_backend(backend, plan, prepared)
     screened = _screen(prepared, plan, chosen, batch, memory, progress)
     document = make_document(prepared, plan, screened, warnings)

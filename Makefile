@@ -1,0 +1,43 @@
+# Everything runs in an environment of its own, made from pyproject.toml. Needs python3 (3.11 or
+# newer, with venv) and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help demo test lint types check wheel clean
+
+help:
+	@echo "make demo   audit the shipped results of a real model and show the table"
+	@echo "make test   lint, type-check, test, and test the built wheel away from the tree"
+	@echo "make check  the tests only"
+	@echo "make clean  remove the environment and build products"
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/janus-jax audit examples/data/gsm8k_openai_4models.csv --correct correct_175b_verification --out out/gsm8k
+	@echo; echo "Written: out/gsm8k/report.md, findings.csv, result.json"
+
+test: lint types check wheel
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(STAMP)
+	$(BIN)/basedpyright
+
+check: $(STAMP)
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+wheel: $(STAMP)
+	$(BIN)/python tests/check_wheel.py
+
+clean:
+	rm -rf $(VENV) build dist out .pytest_cache .ruff_cache .hypothesis
