@@ -133,7 +133,7 @@ def adjust_benjamini_hochberg(p_values: Sequence[float]) -> NDArray[np.float64]:
     """
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
-    raised = p[order] * len(p) / np.arange(1, len(p) + 1)
+    raised = p[order] / (np.arange(1, len(p) + 1) / len(p))
     adjusted = np.empty(len(p))
     adjusted[order] = np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 1.0)
     return adjusted
