@@ -1,0 +1,190 @@
+"""What an audit writes: the schema, the CSV, the Markdown, the terminal, the Python object."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from jsonschema import Draft202012Validator
+
+import janus_jax
+from tests.audits import cli
+from tests.oracle import tables
+
+SCHEMA = json.loads(
+    (Path(janus_jax.__file__).parent / "schema" / "audit-1.json").read_text(encoding="utf-8")
+)
+GSM8K = (tables.table_of("gsm8k_openai_4models.csv"), "--correct", "correct_175b_verification")
+
+
+def test_the_schema_is_a_schema_and_refuses_what_it_should() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    result = cli.audit(*GSM8K, *cli.FAST)
+    validator = Draft202012Validator(SCHEMA)
+    assert validator.is_valid(result)
+    for spoil in (
+        lambda r: r["descriptors"][0].update(p_exact=1.5),
+        lambda r: r["descriptors"][0].update(status="significant"),
+        lambda r: r.update(extra=1),
+        lambda r: r["screen"].pop("L"),
+    ):
+        broken = json.loads(json.dumps(result))
+        spoil(broken)
+        assert not validator.is_valid(broken)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--statistic", "z", "--min-prevalence", "0", "--max-prevalence", "1"),
+        ("--discovery", "1"),
+        ("--strata", "has_money"),
+        ("--preset", "longbench-v2"),
+        ("--preset", "janus-lite"),
+        ("--min-support", "600"),  # nobody is eligible
+        ("--pairs", "--rule", "bh_05"),
+        ("--conjunction", "both = q_words & n_steps"),
+        ("--rule", "max_t", "--q", "0.000001"),
+    ],
+)
+def test_every_kind_of_result_keeps_the_schema(words: tuple[str, ...]) -> None:
+    result = cli.audit(*GSM8K, *words, *cli.FAST)
+    Draft202012Validator(SCHEMA).validate(result)
+    rule = result["rule"]
+    for d in result["descriptors"]:
+        if d["status"] == "ineligible":
+            assert d["p_exact"] is None
+            continue
+        chosen = d["name"] in result["methods"][rule]["selected"]
+        assert chosen == (d["status"] in ("confirmed", "not_replicated", "selected"))
+        assert (d["name"] in result["methods"][rule]["confirmed"]) == (d["status"] == "confirmed")
+
+
+def test_nobody_eligible_is_a_result() -> None:
+    run = cli.call("audit", *GSM8K, "--min-support", "600", *cli.FAST)
+    assert run.status == 0
+    assert run.out.startswith("No descriptor was eligible")
+    assert "warning: no descriptor is eligible" in run.err
+
+
+def test_findings_csv_holds_the_numbers_of_the_result(tmp_path: Path) -> None:
+    result = cli.audit(*GSM8K, *cli.FAST, "--out", tmp_path)
+    assert json.loads((tmp_path / "result.json").read_text()) == result
+    with (tmp_path / "findings.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(result["descriptors"])
+    by_name = cli.by_name(result)
+    for row in rows:
+        d = by_name[row["name"]]
+        assert row["status"] == d["status"]
+        assert int(row["discovery_on"]) == d["discovery"]["on"]
+        assert float(row["holdout_lift"]) == d["holdout"]["lift"]
+        assert row["p_exact"] == ("" if d["p_exact"] is None else repr(d["p_exact"]))
+    assert [r["status"] for r in rows[:2]] == ["confirmed", "confirmed"]
+
+
+def test_report_md_names_every_descriptor_with_its_reason(tmp_path: Path) -> None:
+    result = cli.audit(*GSM8K, *cli.FAST, "--out", tmp_path)
+    text = (tmp_path / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    for d in result["descriptors"]:
+        assert d["name"] in text
+        assert d["reason"] in text
+    for entry in result["not_used"]:
+        assert f"{entry['column']}: {entry['reason']}" in text
+    for note in result["notes"]:
+        assert note in text
+
+
+def test_markup_and_escapes_in_names_stay_text(tmp_path: Path) -> None:
+    path = tmp_path / "hostile.csv"
+    levels = ["<script>alert(1)</script>", "a|b *c* [d](e)", "\x1b[31mred\x1b[0m", "\u202egnp"]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "kind", "error"])
+        for i in range(80):
+            writer.writerow([f"e{i}", levels[i % 4], int(i % 3 == 0)])
+    words = (path, "--error", "error", "--min-support", "4", *cli.FAST)
+    result = cli.audit(*words, "--out", tmp_path / "out")
+    names = set(cli.by_name(result))
+    assert "kind = <script>alert(1)</script>" in names
+    assert 'kind = "\\u001b[31mred\\u001b[0m"' in names
+    report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    run = cli.call("audit", *words)
+    for text in (report, run.out):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+    assert "<script>" not in report.replace("\\<script\\>", "")
+    row = next(line for line in report.splitlines() if "| kind = a\\|b" in line)
+    assert len(re.findall(r"(?<!\\)\|", row)) == 13  # twelve cells: the bar in the name is escaped
+
+
+def test_the_terminal_shows_the_answer_first_and_the_methods() -> None:
+    run = cli.call("audit", *GSM8K, *cli.FAST)
+    assert run.status == 0
+    first = run.out.splitlines()[0]
+    assert re.match(
+        r"\d+ of \d+ descriptors selected on discovery, \d+ confirmed on holdout", first
+    )
+    assert "Procedure A, exact limit *" in run.out
+    assert "Benjamini-Hochberg 0.05" in run.out
+    assert "backend numpy" in run.out
+
+
+def test_the_object(tmp_path: Path) -> None:
+    result = janus_jax.audit(
+        pd.read_csv(GSM8K[0]),
+        correct="correct_175b_verification",
+        backend="numpy",
+        permutations=99,
+        decoys=100,
+    )
+    frame = result.findings
+    assert list(frame["name"])[: len(result.confirmed)] == [
+        name for name in frame["name"] if name in result.confirmed
+    ]
+    assert frame.set_index("name").loc["n_steps > 3", "discovery_errors_on"] == 152
+    assert "confirmed on holdout" in repr(result)
+    assert result._repr_markdown_() == result.to_markdown()
+    written = result.write(tmp_path / "new" / "folder")
+    assert [path.name for path in written] == ["result.json", "findings.csv", "report.md"]
+    assert pd.read_csv(io.StringIO(written[1].read_text())).shape[0] == len(frame)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"error": "wrong", "correct": "right"}, "more than one outcome"),
+        ({"error": "wrong", "desciptor": ["a"]}, "desciptor"),
+        ({"error": "nope"}, "no such column"),
+        ({"error": "wrong", "q": 0}, "--q is 0"),
+    ],
+)
+def test_the_function_refuses_with_the_same_words(words: dict[str, Any], said: str) -> None:
+    frame = pd.DataFrame({"wrong": [0, 1] * 20, "right": [1, 0] * 20, "a": [0, 0, 1, 1] * 10})
+    with pytest.raises(janus_jax.InputError, match=said):
+        janus_jax.audit(frame, **words)
+
+
+def test_nothing_computed_is_lost_when_a_target_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for words in (("--out", tmp_path / "file"), ("--json", tmp_path / "no" / "result.json")):
+        run = cli.call("audit", *GSM8K, *cli.FAST, *words)
+        assert run.status == 2
+        assert "cannot write" in cli.one_message(run.err)
+        assert run.out == ""
+
+
+def test_a_small_k_for_the_library_is_warned_of_before_running() -> None:
+    run = cli.call("audit", *GSM8K, "--backend", "numpy", "--permutations", "99", "--decoys", "100")
+    # L = 16: q K / L = 0.1 * 100 / 16 allows no decoy at a single finding.
+    assert "K = 100 decoys are few for L = 16 descriptors" in run.err
+    assert "--decoys 800" in run.err
+    quiet = cli.call("audit", *GSM8K, "--backend", "numpy", "--permutations", "999")
+    assert "few for L" not in quiet.err
