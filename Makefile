@@ -34,7 +34,8 @@ types: $(STAMP)
 	$(BIN)/basedpyright
 
 check: $(STAMP)
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest --quiet --doctest-modules janus_jax
+	$(BIN)/python -m pytest --quiet -n auto --dist worksteal
 
 wheel: $(STAMP)
 	$(BIN)/python tests/check_wheel.py

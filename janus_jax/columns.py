@@ -107,13 +107,14 @@ def select_columns(table: Table, plan: Plan) -> Selection:
     not_used: dict[str, str] = {}
     notes: list[str] = []
     roles = _other_roles(plan)
+    endings = _model_endings(table, plan.outcome_column)
     for name in dict.fromkeys((*candidates, *named)):
         column = table.columns[name]
         if name in roles and name not in named:
             continue
         reason = "excluded" if name in plan.exclude else None
         if reason is None and name not in named:
-            reason = _left_out_by_name(name, plan.outcome_column)
+            reason = _left_out_by_name(name, plan.outcome_column, endings)
         made = reason or _read(table, column, plan, named=name in named)
         if isinstance(made, str):
             not_used[name] = made
@@ -212,7 +213,20 @@ def _words(name: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", spaced.casefold())
 
 
-def _left_out_by_name(name: str, outcome: str) -> str | None:
+def _model_endings(table: Table, outcome: str) -> dict[tuple[str, ...], str]:
+    """How outcome columns end after their outcome word: ``o1mini`` of ``correct_o1mini``.
+
+    Another column that ends so is likely a fact about that model's answer.
+    """
+    endings: dict[tuple[str, ...], str] = {}
+    for name in (outcome, *table.columns):
+        first, *rest = _words(name) or [""]
+        if rest and (name == outcome or first in _OUTCOME_WORDS) and first not in _PLAIN_PREFIXES:
+            endings.setdefault(tuple(rest), name)
+    return endings
+
+
+def _left_out_by_name(name: str, outcome: str, endings: dict[tuple[str, ...], str]) -> str | None:
     if is_index_name(name):
         return "an unnamed column: a saved row number"
     words, family = _words(name), _words(outcome)
@@ -227,6 +241,9 @@ def _left_out_by_name(name: str, outcome: str) -> str | None:
         return f"shares the prefix {family[0]!r} with the outcome: perhaps another outcome"
     if name.casefold().startswith(_RUN_TIME_PREFIXES) or _RUN_TIME_WORDS.intersection(words):
         return "named like a fact known only after the model ran"
+    for size in range(1, len(words)):
+        if (other := endings.get(tuple(words[-size:]))) is not None:
+            return f"ends like {other!r}: perhaps a fact known only after that model ran"
     return None
 
 
@@ -291,8 +308,8 @@ def _unfit(table: Table, used: UsedColumn, na: frozenset[str]) -> str | None:
     if used.kind == "numeric":
         if is_row_number(column, table):
             return "a row number (consecutive integers)"
-        if is_near_unique(column) and _words(column.name)[-1:] in (["id"], ["index"], ["idx"]):
-            return "an identifier (nearly every value is different)"
+        if _words(column.name)[-1:] in (["id"], ["index"], ["idx"]):
+            return f"an identifier by its name{_perhaps_clusters(column)}"
         return None
     if used.kind == "boolean":
         return None
@@ -306,8 +323,20 @@ def _unfit(table: Table, used: UsedColumn, na: frozenset[str]) -> str | None:
             )
         if is_near_unique(column):
             return "near-unique text"
-        return f"text with {len(column.levels)} levels, more than {MAX_LEVELS}; name it to use it"
+        return (
+            f"text with {len(column.levels)} levels, more than {MAX_LEVELS}; name it to use it"
+            f"{_perhaps_clusters(column)}"
+        )
     return None
+
+
+def _perhaps_clusters(column: Column) -> str:
+    """A hint for an identifier whose values repeat: its rows may belong together."""
+    known = column.codes[column.codes >= 0]
+    distinct = len(np.unique(known))
+    if is_near_unique(column) or distinct == len(known) or _words(column.name)[-1:] != ["id"]:
+        return ""
+    return f"; {distinct} values in {len(known)} rows: if they are groups, --cluster {column.name}"
 
 
 def _mostly_numbers(column: Column, na: frozenset[str]) -> bool:

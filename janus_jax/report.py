@@ -91,20 +91,21 @@ def findings_csv(document: Document) -> str:
 
 
 def answer(document: Document) -> str:
-    """What was found, in a sentence."""
+    """What was found, in a sentence; the strongest findings are named."""
     tested = document["screen"]["L"]
-    found = [d for d in document["descriptors"] if d["status"] in ("confirmed", "selected")]
-    selected = [
-        d for d in document["descriptors"] if d["status"] not in ("not_selected", "ineligible")
-    ]
+    selected = [d for d in ranked(document) if d["status"] not in ("not_selected", "ineligible")]
     if not tested:
         return "no descriptor was eligible, so nothing was tested"
     screened = f"{len(selected)} of {tested} descriptors selected on discovery"
     if document["data"]["holdout"] is None:
         return f"{screened}; there is no holdout, so nothing is confirmed"
+    found = [d for d in selected if d["status"] == "confirmed"]
+    slices = len({frozenset((d["name"], *d["aliases"])) for d in found})
+    distinct = f" ({slices} different slices)" if slices < len(found) else ""
     names = ", ".join(printable(d["name"]) for d in found[:5])
     more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-    return f"{screened}, {len(found)} confirmed on holdout{': ' if found else ''}{names}{more}"
+    listed = f": {names}{more}" if found else ""
+    return f"{screened}, {len(found)} confirmed on holdout{distinct}{listed}"
 
 
 # Control characters, and the Unicode marks that reorder or break lines.

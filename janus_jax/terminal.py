@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TextIO
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -29,14 +31,26 @@ _STYLES = {
     "not_selected": "default",
     "ineligible": "dim",
 }
+_FILE_WIDTH = 180
+_LEFT_OUT_FIRST = (
+    "stability",
+    "holdout off",
+    "holdout on",
+    "errors off",
+    "errors on",
+    "p BH",
+    "p max-T",
+)
 _SHOWN = 40  # descriptors listed before "... more"
 
 
 def print_result(document: Document, stream: TextIO) -> None:
     """Print the result: the answer, the descriptors tested, the methods side by side, the notes."""
-    console = Console(file=stream, highlight=False, emoji=False, markup=False)
-    if not console.is_terminal:
-        console = Console(file=stream, highlight=False, emoji=False, markup=False, width=160)
+    # Text flows: a terminal wraps it, a file keeps one line a sentence. Tables need a width.
+    width = None if stream.isatty() else _FILE_WIDTH
+    console = Console(
+        file=stream, highlight=False, emoji=False, markup=False, soft_wrap=True, width=width
+    )
     plan = document["plan"]
     said = answer(document)
     console.print(Text(f"{said[:1].upper()}{said[1:]}.", style="bold"))
@@ -46,20 +60,13 @@ def print_result(document: Document, stream: TextIO) -> None:
     )
     tested = [d for d in ranked(document) if d["status"] != "ineligible"]
     if tested:
-        table = Table(*TABLE_HEADER, box=None, header_style="bold", pad_edge=False)
-        for column in table.columns[2:]:
-            column.justify = "right"
-        table.columns[0].overflow = "fold"
-        for d in tested[:_SHOWN]:
-            table.add_row(*map(Text, table_row(d)), style=_STYLES[d["status"]])
-        console.print(table)
+        rows = [(table_row(d), _STYLES[d["status"]]) for d in tested[:_SHOWN]]
+        _print_table(console, TABLE_HEADER, rows)
         if len(tested) > _SHOWN:
             console.print(f"... and {len(tested) - _SHOWN} more; --out DIR lists them all")
-        methods = Table(*METHOD_HEADER, box=None, header_style="bold", pad_edge=False)
-        for name, selected, confirmed in method_rows(document):
-            methods.add_row(name, str(selected), str(confirmed))
         console.print()
-        console.print(methods)
+        counted = [([name, str(s), str(c)], "") for name, s, c in method_rows(document)]
+        _print_table(console, METHOD_HEADER, counted)
         console.print("* the primary rule", style="dim")
     _print_list(
         console,
@@ -75,6 +82,35 @@ def print_result(document: Document, stream: TextIO) -> None:
     for note in document["notes"]:
         console.print(f"- {printable(note)}", style="dim")
     console.print(ran_on(document), style="dim")
+
+
+def _print_table(
+    console: Console, header: Sequence[str], rows: Sequence[tuple[list[str], str]]
+) -> None:
+    """A table of the columns that fit: the names and the most telling ones always do."""
+    shown = _fitting(header, [row for row, _ in rows], console.width)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for index in shown:
+        right = index > 1 or (len(header) == len(METHOD_HEADER) and index == 1)
+        table.add_column(header[index], justify="right" if right else "left", overflow="fold")
+    for row, style in rows:
+        table.add_row(*(Text(row[index]) for index in shown), style=style)
+    console.print(table, soft_wrap=False)
+    left_out = [name for index, name in enumerate(header) if index not in shown]
+    if left_out:
+        console.print(f"(a wider terminal also shows {', '.join(left_out)})", style="dim")
+
+
+def _fitting(header: Sequence[str], rows: Sequence[list[str]], width: int) -> list[int]:
+    widths = [max(map(cell_len, column)) for column in zip(header, *rows, strict=True)]
+    widths[0] = min(widths[0], 40)  # names fold
+    shown = list(range(len(header)))
+    for name in _LEFT_OUT_FIRST:
+        if sum(widths[index] + 2 for index in shown) - 2 <= width:
+            break
+        if name in header:
+            shown.remove(header.index(name))
+    return shown
 
 
 def _print_list(console: Console, title: str, pairs: list[tuple[str, str]]) -> None:
