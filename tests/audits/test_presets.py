@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from statistics import median
@@ -13,7 +14,7 @@ from tests.audits import cli
 from tests.audits.made import write
 
 
-def flags(discovery: int, holdout: int, half: int = 60) -> list[object]:
+def flags(discovery: int, holdout: int, half: int = 60) -> Sequence[object]:
     """On for the first so many examples of each split."""
     return [int(i < discovery) for i in range(half)] + [int(i < holdout) for i in range(half)]
 
@@ -21,7 +22,7 @@ def flags(discovery: int, holdout: int, half: int = 60) -> list[object]:
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     generator = random.Random(5)
-    split: list[object] = ["discovery"] * 60 + ["holdout"] * 60
+    split: Sequence[object] = ["discovery"] * 60 + ["holdout"] * 60
     return write(
         tmp_path / "t.csv",
         {
@@ -90,14 +91,14 @@ def test_janus_lite_looks_at_discovery_alone_and_checks_holdout_at_the_gate(
     tmp_path: Path,
 ) -> None:
     generator = random.Random(11)
-    split: list[object] = ["discovery"] * 60 + ["holdout"] * 60
+    split: Sequence[object] = ["discovery"] * 60 + ["holdout"] * 60
     # Both are strong in discovery; ``rare`` has only 5 examples in holdout.
     rare, strong = flags(24, 5), flags(30, 30)
     error = [
         int(generator.random() < (0.9 if r else 0.1) or (s and i >= 60))
         for i, (r, s) in enumerate(zip(rare, strong, strict=True))
     ]
-    words: list[object] = [i % 60 + (100 if i >= 60 else 0) for i in range(120)]
+    words: Sequence[object] = [i % 60 + (100 if i >= 60 else 0) for i in range(120)]
     path = write(
         tmp_path / "t.csv",
         {
