@@ -10,6 +10,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from janus_jax.advice import reading_notes
 from janus_jax.library import Counts, Part
 from janus_jax.plan import Plan
@@ -59,7 +62,7 @@ def _gates(
 
 def _data(prepared: Prepared, plan: Plan) -> dict[str, Any]:
     table, where = prepared.examples.table, prepared.where
-    counted = [row for part in prepared.parts for row in part.rows.tolist()]
+    counted = np.concatenate([part.rows for part in prepared.parts])
     columns: list[dict[str, Any]] = [
         {
             "column": used.name,
@@ -201,7 +204,9 @@ def _descriptors(
     gates: Mapping[int, tuple[bool, str]],
 ) -> list[dict[str, Any]]:
     position = {g: i for i, g in enumerate(prepared.eligible)}
-    known = {used.name: used.known for used in prepared.selection.used}
+    # Only columns with gaps: a descriptor of complete ones has nothing to add.
+    known = {used.name: used.known for used in prepared.selection.used if not used.known.all()}
+    counted = np.concatenate([part.rows for part in prepared.parts])
     items = prepared.descriptors.items
     listed: list[dict[str, Any]] = []
     for g, item in enumerate(items):
@@ -218,15 +223,14 @@ def _descriptors(
             "discovery": _counts(discovery, plan),
             "holdout": _counts(holdout, plan) if holdout else None,
         }
-        p_exact = discovery.margins.p_value(discovery.errors_on)
         if i is None or screened is None:
             entry |= dict.fromkeys(
                 ("p_exact", "p_bh", "p_monte_carlo", "p_max_t", "p_max_t_step_down", "stability")
             )
-            entry["p_exact_outside"] = p_exact
+            entry["p_exact_outside"] = discovery.margins.p_value(discovery.errors_on)
         else:
             entry |= {
-                "p_exact": p_exact,
+                "p_exact": screened.p_exact[i],
                 "p_bh": float(screened.p_bh[i]),
                 "p_monte_carlo": float(screened.p_monte_carlo[i]),
                 "p_max_t": float(screened.p_max_t[i]),
@@ -234,7 +238,13 @@ def _descriptors(
                 "stability": float(screened.stability.selected[i]) if screened.stability else None,
             }
             entry["p_exact_outside"] = None
-        entry |= _where_known(item.columns, item.members, known, prepared)
+        gaps = [known[column] for column in item.columns if column in known]
+        if gaps:
+            present = np.logical_and.reduce(gaps)
+            entry["lift_known"] = _lift_among(item.members, present, prepared.parts[0])
+            entry["missing"] = int(np.count_nonzero(~present[counted]))
+        else:
+            entry |= {"lift_known": entry["discovery"]["lift"], "missing": 0}
         listed.append(entry)
     return listed
 
@@ -256,23 +266,15 @@ def _counts(counts: Counts, plan: Plan) -> dict[str, Any]:
     return shown
 
 
-def _where_known(
-    columns: Sequence[str], members: Any, known: Mapping[str, Any], prepared: Prepared
-) -> dict[str, Any]:
-    """How many values are missing, and the discovery lift among the rows that have one."""
-    part = prepared.parts[0]
-    both = [row for p in prepared.parts for row in p.rows.tolist()]
-    present = known[columns[0]]
-    for column in columns[1:]:
-        present = present & known[column]
+def _lift_among(members: NDArray[np.bool_], present: NDArray[np.bool_], part: Part) -> float | None:
+    """The discovery lift among the rows whose value is known."""
     here = present[part.rows]
     inside = members[part.rows] & here
     on, n = int(inside.sum()), int(here.sum())
+    if not 0 < on < n:
+        return None
     errors_on, errors = int((inside & part.errors).sum()), int((here & part.errors).sum())
-    lift = None
-    if 0 < on < n:
-        lift = float(Fraction(errors_on, on) - Fraction(errors - errors_on, n - on))
-    return {"lift_known": lift, "missing": int((~present[both]).sum())}
+    return float(Fraction(errors_on, on) - Fraction(errors - errors_on, n - on))
 
 
 def _status(

@@ -72,8 +72,18 @@ def _one_stratum(n: int, n1: int, errors: int) -> NDArray[np.float64]:
     rising = (n1 - up) * (errors - up) / ((up + 1) * (n - n1 - errors + up + 1))
     down = np.arange(mode, low, -1, dtype=np.float64)  # a -> a - 1, for a = mode .. low + 1
     falling = down * (n - n1 - errors + down) / ((n1 - down + 1) * (errors - down + 1))
-    weights = np.concatenate([np.cumprod(falling)[::-1], [1.0], np.cumprod(rising)])
-    return weights / math.fsum(weights)
+    lower: NDArray[np.float64] = np.cumprod(falling)[::-1]
+    upper: NDArray[np.float64] = np.cumprod(rising)
+    return np.concatenate([lower, [1.0], upper]) / (sum_up(lower) + 1.0 + sum_up(upper[::-1]))
+
+
+def sum_up(ascending: NDArray[np.float64]) -> float:
+    """Add from the first to the last, one by one: the same bits on every machine.
+
+    ``np.sum`` may add in another order where vector registers are wider. Given the small terms
+    first, the rounding errors stay far below 1e-12.
+    """
+    return float(np.cumsum(ascending)[-1]) if len(ascending) else 0.0
 
 
 def _convolve(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -29,7 +29,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax.hypergeometric import Block, exact_weights, probabilities, support
+from janus_jax.hypergeometric import Block, exact_weights, probabilities, sum_up, support
 from janus_jax.plan import StatisticName
 
 # A quotient of two integers below 2**53 times a few roundings is off by less than 4 units in the
@@ -152,10 +152,11 @@ class Margins:
         Two tails cut at the same distance from the centre (not Fisher's rule of "no more probable",
         not a doubled tail). Never 0: below the smallest normal float, that float is shown.
         """
-        reached = self._distances >= abs(self.signed_distance(count))
-        if bool(reached.all()):
+        between = np.flatnonzero(self._distances < abs(self.signed_distance(count)))
+        if not len(between):
             return 1.0
-        return min(max(math.fsum(self.probabilities[reached.astype(bool)]), _SMALLEST), 1.0)
+        left, right = self.probabilities[: between[0]], self.probabilities[between[-1] + 1 :]
+        return min(max(sum_up(left) + sum_up(right[::-1]), _SMALLEST), 1.0)
 
     def exact_p_value(self, count: int) -> Fraction:
         """The same p-value as a ratio of integers: for decisions closer than floats can tell."""
