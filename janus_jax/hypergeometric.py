@@ -72,8 +72,8 @@ def _one_stratum(n: int, n1: int, errors: int) -> NDArray[np.float64]:
     rising = (n1 - up) * (errors - up) / ((up + 1) * (n - n1 - errors + up + 1))
     down = np.arange(mode, low, -1, dtype=np.float64)  # a -> a - 1, for a = mode .. low + 1
     falling = down * (n - n1 - errors + down) / ((n1 - down + 1) * (errors - down + 1))
-    lower: NDArray[np.float64] = np.cumprod(falling)[::-1]
-    upper: NDArray[np.float64] = np.cumprod(rising)
+    lower: NDArray[np.float64] = np.cumprod(falling, dtype=np.float64)[::-1]
+    upper: NDArray[np.float64] = np.cumprod(rising, dtype=np.float64)
     return np.concatenate([lower, [1.0], upper]) / (sum_up(lower) + 1.0 + sum_up(upper[::-1]))
 
 
