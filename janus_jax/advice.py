@@ -8,28 +8,32 @@ from fractions import Fraction
 
 import numpy as np
 
-from janus_jax.hypergeometric import labellings
+from janus_jax.columns import contrary_outcome
+from janus_jax.interface import Problem
+from janus_jax.layout import arrangements
 from janus_jax.library import left_out_for_prevalence
-from janus_jax.plan import Plan
+from janus_jax.plan import METHODS, Plan
 from janus_jax.prepare import Prepared
 from janus_jax.screen import Screened
 from janus_jax.split import DISCOVERY
+from janus_jax.statistic import SMALLEST_P
 
 _EXPECTED_DECOYS = 5  # fewer allowed decoys than this make the literal rule jumpy
 
 
-def design_warnings(plan: Plan, prepared: Prepared) -> list[str]:
+def design_warnings(plan: Plan, prepared: Prepared, shuffled: Problem) -> list[str]:
     """Limits of the design that no data can overcome, known before anything random is drawn."""
-    return list(_warnings(plan, prepared))
+    return list(_warnings(plan, prepared, shuffled))
 
 
-def _warnings(plan: Plan, prepared: Prepared) -> Iterator[str]:
+def _warnings(plan: Plan, prepared: Prepared, shuffled: Problem) -> Iterator[str]:
     size, part = prepared.library_size, prepared.part(DISCOVERY)
+    yield from _reading_warnings(plan, prepared)
     if not size:
-        yield "no descriptor is eligible, so nothing is tested; see the reasons in the table"
+        yield "no descriptor is eligible, so nothing is tested; the reasons are listed"
         return
     allowed = math.floor(Fraction(plan.q) * plan.decoys / size)
-    if allowed < _EXPECTED_DECOYS:
+    if allowed < _EXPECTED_DECOYS and not plan.cluster:
         yield (
             f"K = {plan.decoys} decoys are few for L = {size} descriptors: a single finding is "
             f"allowed {allowed} decoys at q = {plan.q}, so the literal decoy rule depends on its "
@@ -37,28 +41,49 @@ def _warnings(plan: Plan, prepared: Prepared) -> Iterator[str]:
             + ("" if plan.rule == "decoys_exact" else " or --rule decoys_exact")
         )
     alpha, count = Fraction(plan.alpha), plan.permutations
-    possible = labellings(part.stratum_sizes, part.stratum_errors, count)
+    possible = arrangements(shuffled, count)
     if possible is None and Fraction(size, count + 1) > alpha:
         floor = float(min(Fraction(size, count + 1), Fraction(1)))
         yield (
             f"B = {count} permutations cannot give a Monte-Carlo p-value below "
             f"{1 / (count + 1):.4g}; corrected over {size} descriptors that is {floor:.4g}, above "
             f"alpha = {plan.alpha}, whatever the data: that takes B >= "
-            f"{math.ceil(size / alpha) - 1}. p_exact and its BH adjustment don't depend on B"
+            f"{math.ceil(size / alpha) - 1}"
+            + ("" if plan.cluster else ". p_exact and its BH adjustment don't depend on B")
         )
     if possible is None and Fraction(1, count + 1) > alpha:
         yield (
             f"B = {count} permutations cannot reach alpha = {plan.alpha} by max-T; that takes "
             f"B >= {math.ceil(1 / alpha) - 1}"
         )
+    if possible is not None and Fraction(1, possible) > alpha and 0 < part.error_count < part.n:
+        yield (
+            f"only {possible} distinct labellings exist, so no permutation p-value can be below "
+            f"{1 / possible:.4g}, above alpha = {plan.alpha}"
+            + ("; most clusters have a size of their own" if plan.cluster else "")
+        )
     if part.error_count in (0, part.n):
         side = "right" if part.error_count == 0 else "wrong"
         yield f"every discovery example is {side}: no descriptor can be selected"
-    if prepared.holdout:
+    if prepared.has_holdout:
         held = prepared.parts[1]
         if held.error_count in (0, held.n):
             side = "right" if held.error_count == 0 else "wrong"
             yield f"every holdout example is {side}: nothing can be confirmed"
+
+
+def _reading_warnings(plan: Plan, prepared: Prepared) -> Iterator[str]:
+    """The table looks as if it were read the wrong way round, or its rows were not independent."""
+    said = contrary_outcome(plan.outcome_column, plan.outcome_kind)
+    if said:
+        yield said
+    if not plan.cluster:
+        for column, reason in prepared.selection.not_used.items():
+            if f"--cluster {column}" in reason:
+                yield (
+                    f"rows share values of {column!r}; if they belong together they are not "
+                    f"independent and p-values are too small: --cluster {column}"
+                )
 
 
 def reading_notes(plan: Plan, prepared: Prepared, screened: Screened | None) -> list[str]:
@@ -68,7 +93,7 @@ def reading_notes(plan: Plan, prepared: Prepared, screened: Screened | None) -> 
         *prepared.examples.notes,
         *prepared.selection.notes,
         *_data_notes(plan, prepared),
-        *(_method_notes(plan, screened) if screened is not None else ()),
+        *(_method_notes(plan, screened, prepared.part(DISCOVERY).n) if screened else ()),
     ]
 
 
@@ -84,7 +109,7 @@ def _data_notes(plan: Plan, prepared: Prepared) -> Iterator[str]:
     rules = plan.eligibility
     for_prevalence = sum(
         left_out_for_prevalence(
-            prepared.discovery[g], prepared.holdout[g] if prepared.holdout else None, rules
+            prepared.discovery[g], prepared.holdout[g] if prepared.has_holdout else None, rules
         )
         for g in range(len(prepared.discovery))
     )
@@ -102,24 +127,21 @@ def _data_notes(plan: Plan, prepared: Prepared) -> Iterator[str]:
             f"or complementary; see aliases): they count in L = {prepared.library_size} but are "
             "not separate findings"
         )
-    if plan.cluster:
-        yield (
-            f"clusters of {plan.cluster!r} stay whole in the split, but the tests treat rows as "
-            "exchangeable: p-values are too small for descriptors that are constant in a cluster"
-        )
-    if not prepared.holdout:
+    if not prepared.has_holdout:
         yield "there is no holdout: nothing can be confirmed"
 
 
-def _method_notes(plan: Plan, screened: Screened) -> Iterator[str]:
+def _method_notes(plan: Plan, screened: Screened, n: int) -> Iterator[str]:
     yield (
         "p-values are two-sided by |lift|: the share of labellings whose |lift| is at least as "
         "large (not Fisher's rule, not a doubled tail)"
     )
-    yield (
-        f"Procedure A has no '+1', as published; {plan.decoys} decoys resolve the estimated FDP in "
-        f"steps of L/K = {float(Fraction(len(screened.thresholds.own), plan.decoys)):.4g} / R"
-    )
+    if screened.closed:
+        yield (
+            f"Procedure A has no '+1', as published; {plan.decoys} decoys resolve the estimated "
+            f"FDP in steps of L/K = {len(screened.thresholds.own) / plan.decoys:.4g} / R"
+        )
+    yield from _cluster_notes(plan, screened, n)
     permuted, size = screened.permuted, screened.permuted.tally.permutations
     if permuted.enumerated:
         least = min(screened.p_monte_carlo.tolist())
@@ -140,4 +162,23 @@ def _method_notes(plan: Plan, screened: Screened) -> Iterator[str]:
             f"errors and decoy labels are shuffled within strata of {plan.strata!r}, and lifts are "
             "stratum-adjusted"
         )
+    if screened.closed and min(screened.closed.p_exact) <= SMALLEST_P:
+        yield f"p-values below {SMALLEST_P:.1e} leave the range of floats and are given as that"
     yield "the holdout gate is a check of size and sign, not a significance test"
+
+
+def _cluster_notes(plan: Plan, screened: Screened, n: int) -> Iterator[str]:
+    permuted = screened.permuted
+    if permuted.movable is None:
+        return
+    still = "" if permuted.movable == n else "; clusters of a size that occurs once stay"
+    yield (
+        f"whole error patterns are exchanged among clusters of {plan.cluster!r} of equal size"
+        + (" and stratum" if plan.strata else "")
+        + f": {permuted.movable} of {n} discovery rows can move{still}"
+    )
+    absent = ", ".join(method for method in METHODS if method not in screened.selected)
+    yield (
+        "exchanging clusters has no closed form: there is no p_exact and no stability, unadjusted "
+        f"and BH p-values are Monte-Carlo ones, and these methods are left out: {absent}"
+    )

@@ -8,22 +8,23 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from janus_jax import __version__, registry
 from janus_jax.advice import design_warnings
+from janus_jax.checkpoint import Checkpoint
 from janus_jax.document import make_document
 from janus_jax.errors import InputError
-from janus_jax.interface import Backend
-from janus_jax.permutations import Progress
+from janus_jax.exchange import shuffled_part
+from janus_jax.interface import Backend, Problem
+from janus_jax.permutations import DEFAULT_MEMORY, Running
 from janus_jax.plan import Plan, make_plan
 from janus_jax.prepare import Prepared, prepare
+from janus_jax.processes import ALONE, BACKEND
 from janus_jax.readers import read
 from janus_jax.result import AuditResult
 from janus_jax.screen import Screened, screen
 from janus_jax.split import DISCOVERY
-
-DEFAULT_MEMORY = 256 * 2**20
-"""Bytes the permutations in flight may use."""
 
 # Fewer label draws than this take NumPy less time than importing and compiling JAX takes.
 _SMALL_WORK = 20_000_000
@@ -40,7 +41,10 @@ def audit(source: object, **options: Any) -> AuditResult:
     **options
         The command line's options with underscores: ``error="wrong"`` or ``correct=`` or ``score=``
         with ``pass_at=``; ``descriptor=``, ``exclude=``, ``conjunction=`` ... as
-        :class:`janus_jax.plan.Plan` lists them, and those of :func:`run_audit`.
+        :class:`janus_jax.plan.Plan` lists them; those of :func:`run_audit`; and ``memory=`` (bytes
+        for the permutations in flight), ``batch=`` (permutations side by side), ``progress=``
+        (called with permutations done and wanted), ``checkpoint=`` (a file that keeps the sums of
+        a long run) and ``resume=True`` (go on from it).
 
     Returns
     -------
@@ -67,17 +71,33 @@ def audit(source: object, **options: Any) -> AuditResult:
     >>> result.confirmed
     ['long']
     """
-    running = {name: options.pop(name) for name in _RUN_OPTIONS if name in options}
-    return run_audit(source, make_plan(options), **running)
+    ways = {name: options.pop(name) for name in _WAYS if name in options}
+    kept = ways.pop("checkpoint", None)
+    resume = bool(ways.pop("resume", False))
+    if resume and kept is None:
+        raise InputError("resume=True needs checkpoint=FILE, the file to go on from")
+    checkpoint = None if kept is None else Checkpoint(kept, resume=resume, processes=ALONE)
+    running = Running(
+        memory=ways.pop("memory", DEFAULT_MEMORY),
+        batch=ways.pop("batch", None),
+        progress=ways.pop("progress", None),
+        checkpoint=checkpoint,
+    )
+    result = run_audit(source, make_plan(options), running=running, **ways)
+    if checkpoint is not None:
+        checkpoint.remove()
+    return result
 
 
-_RUN_OPTIONS = (
+_WAYS = (
     "backend",
     "batch",
     "memory",
+    "progress",
+    "checkpoint",
+    "resume",
     "delimiter",
     "encoding",
-    "progress",
     "warn",
     "command",
 )
@@ -88,11 +108,9 @@ def run_audit(
     plan: Plan,
     *,
     backend: str = "auto",
-    batch: int | None = None,
-    memory: int = DEFAULT_MEMORY,
+    running: Running | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
-    progress: Progress | None = None,
     warn: Callable[[str], None] | None = None,
     command: str | None = None,
 ) -> AuditResult:
@@ -106,29 +124,29 @@ def run_audit(
         What to compute. None of the other parameters changes a result.
     backend
         "auto", or the name of one that must run.
-    batch
-        Permutations side by side; None takes what ``memory`` (bytes) holds.
+    running
+        Memory, progress, checkpoint and processes. The checkpoint stays until the caller, who knows
+        when the result is safe, removes it.
     delimiter, encoding
         How to read text files.
-    progress
-        Called with permutations done and wanted.
     warn
         Called with each warning about the design before anything random is computed.
     command
         The command line, for the record.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
-    if batch is not None and batch < 1:
-        raise InputError(f"--batch is {batch}, but it must be at least 1")
+    running = running or Running()
+    _check(running, backend)
     if backend != "auto":
         registry.get(backend)  # a backend that cannot run is known before the data are read
     prepared = prepare(read(source, delimiter=delimiter, encoding=encoding), plan)
-    warnings = design_warnings(plan, prepared)
+    shuffled = shuffled_part(prepared, plan)
+    warnings = design_warnings(plan, prepared, shuffled)
     if warn is not None:
         for text in warnings:
             warn(text)
-    chosen, reasons = _choose_backend(backend, plan, prepared)
-    screened = _screen(prepared, plan, chosen, batch, memory, progress)
+    chosen, reasons = _choose_backend(backend, plan, prepared, running)
+    screened = _screen(prepared, shuffled, plan, chosen, running)
     document = make_document(prepared, plan, screened, warnings)
     described = chosen.describe()
     document["run"] = {
@@ -138,8 +156,9 @@ def run_audit(
         "device": described.device,
         "backends_not_taken": reasons,
         "numpy": np.__version__,
-        "batch": batch,
-        "memory": memory,
+        "batch": running.batch,
+        "memory": running.memory,
+        "processes": running.processes.count,
         "started": started.isoformat(timespec="seconds"),
         "seconds": round(time.perf_counter() - clock, 3),
         "command": command,
@@ -147,9 +166,25 @@ def run_audit(
     return AuditResult(document)
 
 
-def _choose_backend(name: str, plan: Plan, prepared: Prepared) -> tuple[Backend, list[str]]:
+def _check(running: Running, backend: str) -> None:
+    if running.batch is not None and running.batch < 1:
+        raise InputError(f"--batch is {running.batch}, but it must be at least 1")
+    if running.memory < 1:
+        raise InputError(f"the memory budget is {running.memory} bytes, but it must be at least 1")
+    if running.processes.count > 1 and backend not in ("auto", BACKEND):
+        raise InputError(
+            f"--distributed works with --backend {BACKEND} only, whose runtime is how the "
+            f"processes meet; {backend!r} runs in one process"
+        )
+
+
+def _choose_backend(
+    name: str, plan: Plan, prepared: Prepared, running: Running
+) -> tuple[Backend, list[str]]:
     if name != "auto":
         return registry.get(name), []
+    if running.processes.count > 1:
+        return registry.get(BACKEND), []
     draws = prepared.part(DISCOVERY).n * (plan.permutations + plan.decoys)
     if draws < _SMALL_WORK:
         return registry.get("numpy"), ["jax: not needed for so little work"]
@@ -157,27 +192,26 @@ def _choose_backend(name: str, plan: Plan, prepared: Prepared) -> tuple[Backend,
 
 
 def _screen(
-    prepared: Prepared,
-    plan: Plan,
-    backend: Backend,
-    batch: int | None,
-    memory: int,
-    progress: Progress | None,
+    prepared: Prepared, shuffled: Problem, plan: Plan, backend: Backend, running: Running
 ) -> Screened | None:
     """Screen the library; None when it is empty."""
-    eligible = prepared.eligible
-    if not eligible:
+    if not prepared.eligible:
         return None
-    part = prepared.part(DISCOVERY)
-    memberships = np.array([prepared.descriptors.items[g].members[part.rows] for g in eligible])
     return screen(
-        part,
-        memberships,
-        [prepared.discovery[g] for g in eligible],
+        shuffled,
+        memberships(prepared),
+        [prepared.discovery[g] for g in prepared.eligible],
         [prepared.discovery[g] for g in prepared.pool],
         plan,
         backend,
-        memory=memory,
-        batch=batch,
-        progress=progress,
+        running,
     )
+
+
+def memberships(prepared: Prepared) -> NDArray[np.bool_]:
+    """Memberships of the library on discovery, shape (L, n); filled in place, to exist once."""
+    rows, eligible = prepared.part(DISCOVERY).rows, prepared.eligible
+    lines = np.empty((len(eligible), len(rows)), dtype=np.bool_)
+    for line, g in zip(lines, eligible, strict=True):
+        np.take(prepared.descriptors.items[g].members, rows, out=line, mode="clip")
+    return lines

@@ -11,6 +11,8 @@ import argparse
 import os
 import shlex
 import sys
+import time
+import traceback
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,10 +20,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from janus_jax import __version__
 from janus_jax.errors import InputError, JanusError
-from janus_jax.plan import METHODS, PRESETS, make_plan
+from janus_jax.plan import METHODS, PRESETS, Plan, make_plan
 
 if TYPE_CHECKING:
-    from janus_jax.permutations import Progress
+    from janus_jax.checkpoint import Checkpoint
+    from janus_jax.processes import Processes
+    from janus_jax.result import AuditResult
 
 PROGRAM = "janus-jax"
 
@@ -40,12 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         options = _parser().parse_args(arguments)
         return options.run(options, arguments)
-    except JanusError as error:
-        _complain("error", str(error))
-        return error.exit_status
-    except KeyboardInterrupt:
-        _complain("error", "interrupted")
-        return 130
+    except (JanusError, KeyboardInterrupt) as error:
+        return _failure(error)
     except BrokenPipeError:
         # The reader of our output went away (`| head`); say nothing more, also at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -54,10 +54,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(stop.code or 0)
 
 
+def _failure(error: JanusError | KeyboardInterrupt) -> int:
+    """Say what went wrong; returns the exit status."""
+    if isinstance(error, JanusError):
+        _complain("error", str(error))
+        return error.exit_status
+    _complain("interrupted", str(error) or _NOTHING_KEPT)
+    return 130
+
+
 def _complain(kind: str, message: str) -> None:
     from janus_jax.report import printable
 
     print(f"{PROGRAM}: {kind}: {printable(message)}", file=sys.stderr)
+
+
+_NOTHING_KEPT = (
+    "this run kept nothing to go on from (--checkpoint FILE or --out DIR would, later on)"
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -114,11 +128,21 @@ def _add_audit_options(parser: argparse.ArgumentParser) -> None:
         metavar="HOW",
         help="repeated ids: refuse (default), or reduce to one row by majority or first",
     )
-    group.add_argument("--cluster", metavar="COL", help="rows of a cluster stay in one split")
+    group.add_argument(
+        "--cluster",
+        metavar="COL",
+        help="rows of a cluster stay in one split, and whole error patterns are exchanged among "
+        "clusters of equal size (the rule is then mean_count by default)",
+    )
 
     group = parser.add_argument_group("what to test")
     many: dict[str, Any] = {"action": "append", "metavar": "COL"}
-    group.add_argument("--descriptor", help="use only these columns (repeatable)", **many)
+    group.add_argument(
+        "--descriptor", help="use only this column and others so named (repeatable)", **many
+    )
+    group.add_argument(
+        "--include", help="use this column although it would be left out (repeatable)", **many
+    )
     group.add_argument("--exclude", help="leave this column out (repeatable)", **many)
     group.add_argument(
         "--categorical", help="one descriptor per level, also of numbers (repeatable)", **many
@@ -170,7 +194,8 @@ def _add_audit_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--rule",
         metavar="METHOD",
-        help=f"the primary rule (default decoys_exact): {', '.join(METHODS)}",
+        help="the primary rule (default decoys_exact, mean_count with --cluster): "
+        + ", ".join(METHODS),
     )
     group.add_argument("--decoys", metavar="K", help="literal decoys (default 1000)")
     group.add_argument("--q", metavar="Q", help="estimated FDP allowed (default 0.10)")
@@ -189,8 +214,41 @@ def _add_audit_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--batch", metavar="N", help="permutations side by side")
     group.add_argument(
-        "--memory", metavar="MB", help="memory for the permutations in flight (default 256)"
+        "--memory",
+        metavar="MB",
+        help="memory for the permutations in flight (default 256): for n examples and L "
+        "descriptors about 6 min(n, 512) + 8 L bytes each, between 64 and 16384 at once; beside "
+        "that, memberships take about 2 n L bytes",
     )
+
+    group = parser.add_argument_group("long runs (never changes a result)")
+    group.add_argument(
+        "--checkpoint",
+        metavar="FILE",
+        help="keep the sums of a run there every few seconds, until its result is written "
+        "(default: DIR/checkpoint with --out DIR)",
+    )
+    group.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on from the checkpoint of the same command (and as many processes), if there is "
+        "one",
+    )
+    group.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+    group = parser.add_argument_group(
+        "several processes (--backend jax; the same command in each; process 0 writes and prints)"
+    )
+    group.add_argument(
+        "--distributed",
+        action="store_true",
+        help="share the permutations with the other processes of the cluster, found as "
+        "jax.distributed.initialize() finds them (Slurm, Open MPI, Kubernetes, Cloud TPU), or as "
+        "given by the next three",
+    )
+    group.add_argument("--coordinator", metavar="HOST:PORT", help="where process 0 listens")
+    group.add_argument("--processes", metavar="N", help="how many there are")
+    group.add_argument("--process-id", metavar="I", help="which one this is, 0 to N - 1")
 
     group = parser.add_argument_group("input and output")
     group.add_argument("--delimiter", metavar="CHAR", help="field separator of text files")
@@ -203,7 +261,6 @@ def _add_audit_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--json", metavar="FILE", help="write result.json there; - prints it and nothing else"
     )
-    group.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 
 _NOT_IN_PLAN = frozenset(
@@ -218,6 +275,12 @@ _NOT_IN_PLAN = frozenset(
         "out",
         "json",
         "quiet",
+        "checkpoint",
+        "resume",
+        "distributed",
+        "coordinator",
+        "processes",
+        "process_id",
     ]
 )
 
@@ -227,26 +290,61 @@ def _audit(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     if given["id"] is not None:
         given["id"] = given["id"].split(",")
     plan = make_plan(given)
-    batch = _whole("--batch", options.batch)
-    memory = _whole("--memory", options.memory)
-    _check_targets(options)
+    batch, memory = _whole("--batch", options.batch), _whole("--memory", options.memory)
+    with _processes(options) as processes:
+        return _run(options, arguments, plan, batch, memory, processes)
 
-    from janus_jax.auditing import DEFAULT_MEMORY, run_audit
-    from janus_jax.terminal import print_result
 
-    with _progress(quiet=options.quiet) as progress:
+def _run(
+    options: argparse.Namespace,
+    arguments: Sequence[str],
+    plan: Plan,
+    batch: int | None,
+    memory: int | None,
+    processes: Processes,
+) -> int:
+    if processes.first:
+        _check_targets(options)
+
+    from janus_jax.auditing import run_audit
+    from janus_jax.permutations import DEFAULT_MEMORY, Running
+    from janus_jax.progress import reporting
+    from janus_jax.stopping import terminable
+
+    checkpoint = _checkpoint(options, processes)
+    name = PROGRAM if processes.count == 1 else f"{PROGRAM}: share of process 0"
+    # JAX's runtime sets a handler of its own when processes meet: ours comes after.
+    with (
+        terminable(),
+        _clean_stdout(processes),
+        reporting(sys.stderr, name, quiet=options.quiet or not processes.first) as progress,
+    ):
         result = run_audit(
             options.results,
             plan,
             backend=options.backend,
-            batch=batch,
-            memory=DEFAULT_MEMORY if memory is None else memory * 2**20,
+            running=Running(
+                memory=DEFAULT_MEMORY if memory is None else memory * 2**20,
+                batch=batch,
+                progress=progress,
+                checkpoint=checkpoint,
+                processes=processes,
+            ),
             delimiter=options.delimiter,
             encoding=options.encoding,
-            progress=progress,
-            warn=lambda text: _complain("warning", text),
+            warn=(lambda text: _complain("warning", text)) if processes.first else None,
             command=shlex.join([PROGRAM, *arguments]),
         )
+    if processes.first:
+        _publish(result, options)
+    if checkpoint is not None:
+        checkpoint.remove()
+    return 0
+
+
+def _publish(result: AuditResult, options: argparse.Namespace) -> None:
+    from janus_jax.terminal import print_result
+
     with _writing():
         if options.out:
             result.write(options.out)
@@ -257,7 +355,84 @@ def _audit(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     else:
         print_result(result.to_dict(), sys.stdout)
     sys.stdout.flush()
-    return 0
+
+
+def _checkpoint(options: argparse.Namespace, processes: Processes) -> Checkpoint | None:
+    """Where sums are kept: ``--checkpoint FILE``, or beside the results of ``--out DIR``."""
+    from janus_jax.checkpoint import Checkpoint
+
+    path = options.checkpoint or (Path(options.out) / "checkpoint" if options.out else None)
+    if path is None:
+        if options.resume:
+            raise InputError(
+                "--resume needs the file to go on from: --checkpoint FILE or --out DIR"
+            )
+        return None
+    with _writing():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    checkpoint = Checkpoint(path, resume=options.resume, processes=processes)
+    if checkpoint.left_over:
+        _complain(
+            "warning",
+            f"{checkpoint.path} keeps an unfinished run; without --resume a long run replaces it",
+        )
+    return checkpoint
+
+
+@contextmanager
+def _processes(options: argparse.Namespace) -> Generator[Processes]:
+    """Meet the other processes, if there are to be any."""
+    from janus_jax.processes import ALONE, BACKEND, join, stdout_kept_clean
+
+    given = {
+        "--coordinator": options.coordinator,
+        "--processes": options.processes,
+        "--process-id": options.process_id,
+    }
+    missing = [option for option, value in given.items() if value is None]
+    if len(missing) == len(given) and not options.distributed:
+        yield ALONE
+        return
+    if missing and len(missing) < len(given):
+        raise InputError(f"{', '.join(given)} go together; {missing[0]} is missing")
+    if options.backend not in ("auto", BACKEND):
+        raise InputError(
+            f"--distributed works with --backend {BACKEND} only, whose runtime is how the "
+            f"processes meet; {options.backend!r} runs in one process"
+        )
+    count = _whole("--processes", options.processes)
+    index = _whole("--process-id", options.process_id, least=0)
+    if count is not None and index is not None and index >= count:
+        raise InputError(f"--process-id is {index}, but it must be below --processes {count}")
+    with stdout_kept_clean():
+        processes = join(options.coordinator, count, index)
+    try:
+        yield processes
+    except BaseException as error:
+        _leave(error, processes)
+
+
+def _leave(error: BaseException, processes: Processes) -> NoReturn:
+    """Exit at once: an ordinary exit would first wait for processes that may never come."""
+    status = _failure(error) if isinstance(error, JanusError | KeyboardInterrupt) else 1
+    if status == 1:
+        traceback.print_exception(error)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if processes.first:
+        time.sleep(0.5)  # without process 0 the others are cut off, perhaps in mid-sentence
+    os._exit(status)
+
+
+@contextmanager
+def _clean_stdout(processes: Processes) -> Generator[None]:
+    from janus_jax.processes import stdout_kept_clean
+
+    if processes.count == 1:
+        yield
+        return
+    with stdout_kept_clean():
+        yield
 
 
 def _backends(options: argparse.Namespace, arguments: Sequence[str]) -> int:
@@ -272,11 +447,11 @@ def _backends(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     return 0
 
 
-def _whole(option: str, text: str | None) -> int | None:
+def _whole(option: str, text: str | None, least: int = 1) -> int | None:
     if text is None:
         return None
-    if not text.isdecimal() or int(text) < 1:
-        raise InputError(f"{option} is {text!r}, but it must be a whole number from 1")
+    if not text.isdecimal() or int(text) < least:
+        raise InputError(f"{option} is {text!r}, but it must be a whole number from {least}")
     return int(text)
 
 
@@ -303,32 +478,6 @@ def _writing() -> Generator[None]:
         raise
     except OSError as error:
         raise InputError(f"cannot write {error.filename}: {error.strerror}") from error
-
-
-@contextmanager
-def _progress(*, quiet: bool) -> Generator[Progress | None]:
-    """A progress bar on stderr, when that is a terminal and the permutations take a while."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    bar = Progress(
-        TextColumn("permutations"),
-        BarColumn(),
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task("permutations", total=None, visible=False)
-
-        def show(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, visible=True)
-
-        yield show
 
 
 if __name__ == "__main__":

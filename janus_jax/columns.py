@@ -101,7 +101,7 @@ def select_columns(table: Table, plan: Plan) -> Selection:
         A named column does not exist, or cannot be read the way it was named.
     """
     _check_names(table, plan)
-    named = dict.fromkeys((*plan.descriptor, *plan.categorical, *plan.numeric))
+    named = dict.fromkeys((*plan.descriptor, *plan.include, *plan.categorical, *plan.numeric))
     candidates = plan.descriptor or table.columns
     used: list[UsedColumn] = []
     not_used: dict[str, str] = {}
@@ -132,6 +132,10 @@ def find_column(table: Table, name: str, option: str) -> Column:
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     shown = ", ".join(map(repr, list(table.columns)[:20]))
     more = f", and {len(table.columns) - 20} more" if len(table.columns) > 20 else ""
+    only = next(iter(table.columns)) if len(table.columns) == 1 else ""
+    separators = [mark for mark in (",", ";", "\t", "|") if mark in only]
+    if separators:
+        hint = f"the header looks separated by {separators[0]!r} (--delimiter); "
     raise InputError(
         f"{option} {name!r}: no such column in {', '.join(table.source)}; {hint}"
         f"the columns are {shown}{more}"
@@ -149,6 +153,7 @@ def _check_names(table: Table, plan: Plan) -> None:
     many = {
         "--id": plan.id,
         "--descriptor": plan.descriptor,
+        "--include": plan.include,
         "--exclude": plan.exclude,
         "--categorical": plan.categorical,
         "--numeric": plan.numeric,
@@ -159,7 +164,7 @@ def _check_names(table: Table, plan: Plan) -> None:
     for option, names in many.items():
         for name in names:
             find_column(table, name, option)
-    for name in (*plan.descriptor, *plan.categorical, *plan.numeric):
+    for name in (*plan.descriptor, *plan.include, *plan.categorical, *plan.numeric):
         if name == plan.outcome_column:
             raise InputError(f"column {name!r} is the outcome; it cannot also be a descriptor")
         if name in plan.exclude:
@@ -202,6 +207,35 @@ _OUTCOME_WORDS = frozenset(
         "verdict",
     ]
 )
+_RIGHT_WORDS = frozenset(
+    [
+        "correct",
+        "correctness",
+        "pass",
+        "passed",
+        "passes",
+        "resolved",
+        "success",
+        "succeeded",
+        "accuracy",
+        "acc",
+    ]
+)
+_WRONG_WORDS = frozenset(("incorrect", "error", "errors", "wrong", "fail", "failed", "failure"))
+
+
+def contrary_outcome(name: str, kind: str) -> str | None:
+    """What to say when an outcome column is named as the opposite of how it is read."""
+    against = {"error": (_RIGHT_WORDS, "--correct"), "correct": (_WRONG_WORDS, "--error")}
+    words, option = against.get(kind, (frozenset[str](), ""))
+    if not words.intersection(_words(name)):
+        return None
+    return (
+        f"outcome column {name!r} is read by --{kind}, but its name says the opposite; if so, use "
+        f"{option} {name}"
+    )
+
+
 _RUN_TIME_PREFIXES = ("post_", "resp_", "response_", "tokens_", "judge_", "unparsed_", "cot_")
 _RUN_TIME_WORDS = frozenset(("cost", "latency"))
 # Prefixes that say what kind of column it is, not which family it belongs to.
@@ -254,7 +288,9 @@ def _read(table: Table, column: Column, plan: Plan, *, named: bool) -> UsedColum
             raise InputError(f"column {column.name!r} cannot be a descriptor: {column.unusable}")
         return column.unusable
     na = frozenset(plan.na)
-    if column.name in plan.categorical:
+    if column.name in plan.categorical or (
+        column.categorical and column.name not in plan.numeric and as_boolean(column, na) is None
+    ):
         return _categorical(column, na)
     if column.name in plan.numeric:
         numeric = _numeric(column, na)
@@ -308,7 +344,8 @@ def _unfit(table: Table, used: UsedColumn, na: frozenset[str]) -> str | None:
     if used.kind == "numeric":
         if is_row_number(column, table):
             return "a row number (consecutive integers)"
-        if _words(column.name)[-1:] in (["id"], ["index"], ["idx"]):
+        words = _words(column.name)[-1:]
+        if words == ["id"] or (words in (["index"], ["idx"]) and is_near_unique(column)):
             return f"an identifier by its name{_perhaps_clusters(column)}"
         return None
     if used.kind == "boolean":
@@ -324,8 +361,8 @@ def _unfit(table: Table, used: UsedColumn, na: frozenset[str]) -> str | None:
         if is_near_unique(column):
             return "near-unique text"
         return (
-            f"text with {len(column.levels)} levels, more than {MAX_LEVELS}; name it to use it"
-            f"{_perhaps_clusters(column)}"
+            f"text with {len(column.levels)} levels, more than {MAX_LEVELS}; --include "
+            f"{column.name} uses it{_perhaps_clusters(column)}"
         )
     return None
 

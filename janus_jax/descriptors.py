@@ -115,6 +115,9 @@ def make_descriptors(
     return Descriptors(tuple(items), holdout_only, thresholds, not_used)
 
 
+MAX_PAIRS = 100_000
+"""More conjunctions than this are refused: each holds a flag per row."""
+
 _RESERVED = re.compile(r' & | = | > |["\x00-\x1f\x7f-\x9f\u2028\u2029]| is missing$|^\s|\s$')
 
 
@@ -188,6 +191,12 @@ def _missing(
 
 
 def _pairs(items: Sequence[Descriptor]) -> Iterator[Descriptor]:
+    count = len(items) * (len(items) - 1) // 2
+    if count > MAX_PAIRS:
+        raise InputError(
+            f"--pairs makes up to {count:,} conjunctions of {len(items):,} descriptors, more than "
+            f"{MAX_PAIRS:,}; name the columns to combine with --descriptor"
+        )
     for a, b in itertools.combinations(items, 2):
         if a.columns != b.columns:  # two slices of one column don't overlap
             yield _combine(f"{a.name} & {b.name}", (a, b))
@@ -214,8 +223,13 @@ def _conjunction(text: str, items: Sequence[Descriptor]) -> Descriptor:
         part = by_name.get(term) or (alone[0] if len(alone) == 1 else None)
         if part is None:
             near = difflib.get_close_matches(term, by_name, n=3, cutoff=0.4)
-            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "there are none"
-            raise InputError(f"--conjunction {text!r}: no descriptor is called {term!r}; {hint}")
+            shown = near or list(by_name)[:20]
+            more = f" and {len(by_name) - len(shown)} more" if len(by_name) > len(shown) else ""
+            hint = "did you mean" if near else "the descriptors are"
+            raise InputError(
+                f"--conjunction {text!r}: no descriptor is called {term!r}; {hint} "
+                f"{', '.join(map(repr, shown))}{'' if near else more}"
+            )
         parts.append(part)
     return _combine(name, parts)
 

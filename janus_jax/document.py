@@ -50,7 +50,7 @@ def _gates(
     prepared: Prepared, plan: Plan, screened: Screened | None
 ) -> dict[int, tuple[bool, str]]:
     """Gate verdicts by descriptor, for those that any method selects."""
-    if screened is None or not prepared.holdout:
+    if screened is None or not prepared.has_holdout:
         return {}
     selected = [any(chosen) for chosen in zip(*screened.selected.values(), strict=True)]
     return {
@@ -88,7 +88,7 @@ def _data(prepared: Prepared, plan: Plan) -> dict[str, Any]:
         },
         "clusters": clusters,
         "discovery": _part(prepared.parts[0]),
-        "holdout": _part(prepared.parts[1]) if prepared.holdout else None,
+        "holdout": _part(prepared.parts[1]) if prepared.has_holdout else None,
         "proposal_rows": int((where > 1).sum()),
         "columns": columns,
     }
@@ -124,14 +124,34 @@ def _screen(prepared: Prepared, plan: Plan, screened: Screened | None) -> dict[s
             for c, r in zip(counts, reached, strict=True)
         ]
 
-    literal = screened.decoys.exceedances.tolist() if screened.decoys else [0] * len(reached)
-    expected = screened.expected.tolist()
-    mean_exact = screened.mean_expected.tolist()
     sampled = screened.mean_totals.tolist()
-    return {
+    shown: dict[str, Any] = {
         "L": size,
+        "mean_count": at(
+            "mean_count",
+            {
+                "mean_count": [float(Fraction(c, total)) for c in sampled],
+                "estimated_fdp": per_reached(sampled, Fraction(1, total)),
+            },
+        ),
+        "permutations": {
+            "kind": "enumerated" if permuted.enumerated else "sampled",
+            "count": total,
+            "labellings": permuted.labellings,
+            **({} if permuted.movable is None else {"movable_rows": permuted.movable}),
+            "smallest_p": min(screened.p_monte_carlo.tolist())
+            if permuted.enumerated
+            else 1 / (total + 1),
+        },
+    }
+    closed = screened.closed
+    if closed is None:
+        return shown
+    literal = closed.decoys.exceedances.tolist() if closed.decoys else [0] * len(reached)
+    expected, mean_exact = closed.expected.tolist(), closed.mean_expected.tolist()
+    exact = {
         "decoys": {
-            "K": plan.decoys if screened.decoys else 0,
+            "K": plan.decoys if closed.decoys else 0,
             "sources": len(prepared.pool),
             **at(
                 "decoys",
@@ -140,7 +160,7 @@ def _screen(prepared: Prepared, plan: Plan, screened: Screened | None) -> dict[s
                     "estimated_fdp": per_reached(literal, Fraction(size, plan.decoys)),
                 },
             ),
-            "stability_redraws": screened.stability.redraws if screened.stability else 0,
+            "stability_redraws": closed.stability.redraws if closed.stability else 0,
         },
         "decoys_exact": at(
             "decoys_exact",
@@ -149,27 +169,13 @@ def _screen(prepared: Prepared, plan: Plan, screened: Screened | None) -> dict[s
                 "estimated_fdp": per_reached(expected, Fraction(1)),
             },
         ),
-        "mean_count": at(
-            "mean_count",
-            {
-                "mean_count": [float(Fraction(c, total)) for c in sampled],
-                "estimated_fdp": per_reached(sampled, Fraction(1, total)),
-            },
-        ),
         "mean_count_exact": at(
             "mean_count_exact",
             {"mean_count": mean_exact, "estimated_fdp": per_reached(mean_exact, Fraction(1))},
         ),
-        "fixed_floor": {"floor": float(screened.decoys.floor) if screened.decoys else None},
-        "permutations": {
-            "kind": "enumerated" if permuted.enumerated else "sampled",
-            "count": total,
-            "labellings": permuted.labellings,
-            "smallest_p": min(screened.p_monte_carlo.tolist())
-            if permuted.enumerated
-            else 1 / (total + 1),
-        },
+        "fixed_floor": {"floor": float(closed.decoys.floor) if closed.decoys else None},
     }
+    return {"L": size, **exact, **shown}
 
 
 def _threshold(prepared: Prepared, screened: Screened, index: int) -> float:
@@ -208,10 +214,12 @@ def _descriptors(
     known = {used.name: used.known for used in prepared.selection.used if not used.known.all()}
     counted = np.concatenate([part.rows for part in prepared.parts])
     items = prepared.descriptors.items
+    closed = screened.closed if screened else None
+    stability = closed.stability if closed else None
     listed: list[dict[str, Any]] = []
     for g, item in enumerate(items):
         discovery = prepared.discovery[g]
-        holdout = prepared.holdout[g] if prepared.holdout else None
+        holdout = prepared.holdout[g] if prepared.has_holdout else None
         i = position.get(g)
         status, reason = _status(g, i, prepared, plan, screened, gates)
         entry: dict[str, Any] = {
@@ -227,15 +235,17 @@ def _descriptors(
             entry |= dict.fromkeys(
                 ("p_exact", "p_bh", "p_monte_carlo", "p_max_t", "p_max_t_step_down", "stability")
             )
-            entry["p_exact_outside"] = discovery.margins.p_value(discovery.errors_on)
+            entry["p_exact_outside"] = (
+                None if plan.cluster else discovery.margins.p_value(discovery.errors_on)
+            )
         else:
             entry |= {
-                "p_exact": screened.p_exact[i],
+                "p_exact": closed.p_exact[i] if closed else None,
                 "p_bh": float(screened.p_bh[i]),
                 "p_monte_carlo": float(screened.p_monte_carlo[i]),
                 "p_max_t": float(screened.p_max_t[i]),
                 "p_max_t_step_down": float(screened.p_max_t_step_down[i]),
-                "stability": float(screened.stability.selected[i]) if screened.stability else None,
+                "stability": float(stability.selected[i]) if stability else None,
             }
             entry["p_exact_outside"] = None
         gaps = [known[column] for column in item.columns if column in known]
@@ -291,7 +301,7 @@ def _status(
     why = _why(g, i, prepared, plan, screened)
     if not screened.selected[plan.rule][i]:
         return "not_selected", why
-    if not prepared.holdout:
+    if not prepared.has_holdout:
         return "selected", f"selected: {why}; there is no holdout to confirm it"
     passed, verdict = gates[g]
     return ("confirmed" if passed else "not_replicated"), f"selected: {why}; {verdict}"
@@ -316,7 +326,9 @@ def _why(g: int, i: int, prepared: Prepared, plan: Plan, screened: Screened) -> 
     sign = "<=" if passes else ">"
     match rule:
         case "unadjusted":
-            return f"exact p {screened.p_exact[i]:.4g} {sign} {plan.alpha}"
+            if screened.closed is None:
+                return f"Monte-Carlo p {screened.p_monte_carlo[i]:.4g} {sign} {plan.alpha}"
+            return f"exact p {screened.closed.p_exact[i]:.4g} {sign} {plan.alpha}"
         case "bh_05" | "bh_10":
             return f"BH-adjusted p {screened.p_bh[i]:.4g} {sign} 0.{rule[-2:]}"
         case "max_t":
@@ -326,7 +338,8 @@ def _why(g: int, i: int, prepared: Prepared, plan: Plan, screened: Screened) -> 
         case "fixed_lift":
             return f"|lift| {abs(float(counts.lift)):.4f} {'>=' if passes else '<'} 0.10"
         case _:
-            floor = float(screened.decoys.floor) if screened.decoys else math.nan
+            decoys = screened.closed.decoys if screened.closed else None
+            floor = float(decoys.floor) if decoys else math.nan
             return (
                 f"|lift| {abs(float(counts.lift)):.4f} is {'' if passes else 'not '}above the "
                 f"decoy floor {floor:.4f}"

@@ -9,8 +9,10 @@ relative error is below 1e-12. Where a decision is closer than that, the exact w
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +67,14 @@ def probabilities(blocks: Sequence[Block]) -> NDArray[np.float64]:
 
 
 def _one_stratum(n: int, n1: int, errors: int) -> NDArray[np.float64]:
+    # A descriptor and its complement are one test: mirrored distributions, to the last bit.
+    if 2 * n1 > n:
+        return _one_stratum(n, n - n1, errors)[::-1]
+    weights = _from_the_mode(n, n1, errors)
+    return (weights + weights[::-1]) / 2 if 2 * n1 == n else weights
+
+
+def _from_the_mode(n: int, n1: int, errors: int) -> NDArray[np.float64]:
     low, high = support([(n, n1, errors)])
     mode = (n1 + 1) * (errors + 1) // (n + 2)
     mode = min(max(mode, low), high)
@@ -107,13 +117,9 @@ def exact_weights(blocks: Sequence[Block]) -> tuple[list[int], int]:
     ([1, 9, 9, 1], 20)
     """
     result, total = [1], 1
-    for n, n1, errors in blocks:
-        low, high = support([(n, n1, errors)])
-        weights = [math.comb(n1, low) * math.comb(n - n1, errors - low)]
-        for a in range(low, high):
-            step = weights[-1] * (n1 - a) * (errors - a)
-            weights.append(step // ((a + 1) * (n - n1 - errors + a + 1)))
-        total *= math.comb(n, errors)
+    for block in blocks:
+        weights = list(_stratum_weights(*block))
+        total *= math.comb(block[0], block[2])
         if len(weights) == 1:
             result = [weights[0] * w for w in result]
             continue
@@ -123,6 +129,40 @@ def exact_weights(blocks: Sequence[Block]) -> tuple[list[int], int]:
                 product[i + j] += x * y
         result = product
     return result, total
+
+
+def _stratum_weights(n: int, n1: int, errors: int) -> Iterator[int]:
+    low, high = support([(n, n1, errors)])
+    weight = math.comb(n1, low) * math.comb(n - n1, errors - low)
+    yield weight
+    for a in range(low, high):
+        step = weight * (n1 - a) * (errors - a)
+        weight = step // ((a + 1) * (n - n1 - errors + a + 1))
+        yield weight
+
+
+def exact_share(blocks: Sequence[Block], chosen: NDArray[np.bool_]) -> Fraction:
+    """Share of all labellings whose error count is among the chosen ones, as a rational.
+
+    Parameters
+    ----------
+    blocks
+        One ``(n, n1, E)`` per stratum.
+    chosen
+        bool, shape (high - low + 1,): which attainable counts, from the smallest up.
+
+    Examples
+    --------
+    >>> exact_share([(6, 3, 3)], np.array([True, False, False, True]))
+    Fraction(1, 10)
+    """
+    if len(blocks) == 1:
+        # One by one: the weights of a large table would not fit in memory together.
+        n, _, errors = blocks[0]
+        picked = itertools.compress(_stratum_weights(*blocks[0]), chosen.tolist())
+        return Fraction(sum(picked), math.comb(n, errors))
+    weights, total = exact_weights(blocks)
+    return Fraction(sum(itertools.compress(weights, chosen.tolist())), total)
 
 
 def labellings(sizes: Sequence[int], errors: Sequence[int], limit: int) -> int | None:

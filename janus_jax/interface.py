@@ -23,6 +23,16 @@ position ``j`` in that order. Within a stratum of ``m`` positions holding ``E`` 
 sampling, Knuth's Algorithm S): a uniformly random set, up to a total variation of at most
 ``n * 2**-32``.
 
+That is the case of units of one row. In general a *unit* is a row, or a cluster: whole error
+patterns are exchanged among the units of equal size within one stratum, and the order of rows
+inside a unit is kept. Units are ordered by stratum code, then size ascending, then first row; a
+*block* is one stratum and unit size; unit number ``j``, over all blocks in this order, uses word
+``j``. Let a block's C distinct patterns (the tuples of its units' errors, rows ascending) stand in
+descending lexicographic order, so that an error comes first, with remaining counts ``c_1..c_C``.
+The unit gets the first pattern whose cumulative remaining count exceeds ``mulhi(word, remaining
+units)``, and that count falls by one. A size that occurs once in its stratum does not move.
+:func:`janus_jax.layout.blocks` gives the blocks.
+
 Decoy ``k`` draws its source, number ``mulhi(word 0 of fold_in(stream_key(seed, SOURCES), k),
 pool size)`` of the pool, and then places the source's "on" labels, as many in each stratum as the
 source has there, by the same rule with the key ``fold_in(stream_key(seed, DECOYS), k)``.
@@ -56,6 +66,9 @@ class Problem:
         P may be 0 when no decoys are wanted.
     seed
         0 to 2**64 - 1.
+    clusters
+        int32, shape (n,): unit code, any numbers; a cluster lies in one stratum. None when every
+        row is its own unit.
     """
 
     memberships: NDArray[np.bool_]
@@ -63,6 +76,7 @@ class Problem:
     strata: NDArray[np.int32]
     pool: NDArray[np.int32]
     seed: int
+    clusters: NDArray[np.int32] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +86,17 @@ class Tables:
     Attributes
     ----------
     rank
-        int32, shape (L, M): ``rank[g, a]`` = how many of the J distinct observed values of the
-        statistic descriptor g reaches when ``a`` errors fall on it (0 to J). M is larger than any
-        attainable count.
+        int32, or int16 when J < 2**15; shape (L, M): ``rank[g, a]`` = how many of the J distinct
+        observed values of the statistic descriptor g reaches when ``a`` errors fall on it (0 to J).
+        M is larger than any attainable count; entries of counts that are not attainable are never
+        read.
     own
         int32, shape (L,): the rank of g's observed count, 1 to J.
     levels
         J, the number of distinct observed values.
     """
 
-    rank: NDArray[np.int32]
+    rank: NDArray[np.int32] | NDArray[np.int16]
     own: NDArray[np.int32]
     levels: int
 
@@ -204,6 +219,6 @@ class Backend(Protocol):
     def decoys(self, state: Any, ids: Ids) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Source (index into the pool) and errors on the shuffled label, each of shape (k,).
 
-        Not called with ids when the pool is empty.
+        Not called with ids when the pool is empty, nor when there are clusters.
         """
         ...

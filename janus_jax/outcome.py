@@ -117,6 +117,8 @@ def _outcomes(table: Table, column: Column, plan: Plan) -> tuple[NDArray[np.int8
     labels = as_text(column)
     if plan.pass_at is None:
         truth = as_boolean(column, na)
+        if truth is None and not len(labels):
+            raise InputError(f"outcome column {column.name!r} has no value in any row")
         if truth is None:
             some = ", ".join(repr(label) for label in labels[:5])
             raise InputError(

@@ -4,46 +4,183 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from janus_jax.checkpoint import Checkpoint, fingerprint
+from janus_jax.errors import InputError
 from janus_jax.interface import Backend, Problem, Tables, Tally, tally_counts
+from janus_jax.layout import every_labelling
+from janus_jax.processes import ALONE, Processes
+from janus_jax.progress import Progress
+from janus_jax.stopping import Interrupted, noted
 
-Progress = Callable[[int, int], None]
-"""Called with permutations done and wanted, a few times a second at most."""
+DEFAULT_MEMORY: Final = 256 * 2**20
+"""Bytes the permutations in flight may use."""
 
 _CELLS = 1 << 22  # gathered cells in one block of an enumeration
+
+# A call of the backend takes about this long: seldom enough to cost nothing, often enough for
+# progress, checkpoints and Ctrl-C.
+_CALL_SECONDS: Final = 0.4
+_LONGEST_CALL: Final = 1 << 20  # permutations; their ids then take 4 MiB
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How permutations are run; nothing here changes a result.
+
+    Attributes
+    ----------
+    memory
+        Bytes the permutations in flight may use.
+    batch
+        Permutations side by side; None takes what ``memory`` holds (see :func:`lanes_for`).
+    progress
+        Told how many are done and wanted.
+    checkpoint
+        Where the sums are kept meanwhile.
+    processes
+        Who else takes part.
+    """
+
+    memory: int = DEFAULT_MEMORY
+    batch: int | None = None
+    progress: Progress | None = None
+    checkpoint: Checkpoint | None = None
+    processes: Processes = ALONE
 
 
 def sampled_tally(
     backend: Backend,
     state: object,
+    problem: Problem,
     tables: Tables,
     count: int,
-    block: int,
-    progress: Progress | None = None,
+    lanes: int,
+    running: Running,
 ) -> Tally:
-    """Tally permutations 0 .. count - 1, ``block`` at a time.
+    """Tally permutations 0 .. count - 1.
 
-    The sum does not depend on ``block``: permutation i is a function of the seed and i alone.
+    The sum depends neither on ``lanes`` nor on who computes which part and when: permutation i is a
+    function of the seed and i alone.
+
+    Raises
+    ------
+    Interrupted
+        SIGINT or SIGTERM came, and the sums so far are in the checkpoint.
+    InputError
+        The checkpoint is damaged or of another run, the processes were given different tasks, or
+        memory does not suffice.
     """
-    total: Tally | None = None
-    for start in range(0, count, block):
-        stop = min(start + block, count)
-        part = backend.tally(state, np.arange(start, stop, dtype=np.uint32), tables)
-        total = part if total is None else total + part
-        if progress is not None:
-            progress(stop, count)
-    assert total is not None  # the plan wants at least one permutation
-    return total
+    share, checkpoint = running.processes.share(count), running.checkpoint
+    begin = _begin(problem, tables, count, running) or _nothing(tables)
+    tell = running.progress or _say_nothing
+    tell(begin.permutations, len(share))
+    total = begin
+    # Without a checkpoint there is nothing to save: signals do what they always do.
+    with noted() if checkpoint else nullcontext(lambda: False) as asked_to_stop:
+        for total in _growing(backend, state, tables, share, begin, lanes):
+            tell(total.permutations, len(share))
+            if checkpoint is None:
+                continue
+            checkpoint.save_when_due(total)
+            if asked_to_stop():
+                checkpoint.save(total)
+                raise Interrupted(
+                    f"after {total.permutations:,} of {len(share):,} permutations, kept in "
+                    f"{checkpoint.path}; the same command with --resume goes on"
+                )
+        if checkpoint is not None and running.processes.count > 1:
+            checkpoint.save(total)  # another process may still be killed
+    return running.processes.add(total)
+
+
+def _say_nothing(done: int, wanted: int) -> None:
+    """Progress that nobody wants to hear."""
+
+
+def _begin(problem: Problem, tables: Tables, count: int, running: Running) -> Tally | None:
+    """Sums kept by an earlier run, once all processes agree on what they are about to do."""
+    if running.checkpoint is None and running.processes.count == 1:
+        return None
+    task = fingerprint(problem, tables, count)
+    found, refusal = None, None
+    if running.checkpoint is not None:
+        try:
+            found = running.checkpoint.begin(task)
+        except InputError as error:
+            refusal = error
+    running.processes.check_same(task, ready=refusal is None)
+    if refusal is not None:
+        raise refusal
+    return found
+
+
+def _growing(
+    backend: Backend, state: object, tables: Tables, share: range, total: Tally, lanes: int
+) -> Iterator[Tally]:
+    """Yield the sum over a growing part of the share, beginning after what ``total`` holds."""
+    size = lanes
+    while total.permutations < len(share):
+        ids = share[total.permutations : total.permutations + size]
+        clock = time.perf_counter()
+        with enough_memory():
+            total += backend.tally(state, np.arange(ids.start, ids.stop, dtype=np.uint32), tables)
+        took = time.perf_counter() - clock
+        yield total
+        if took < _CALL_SECONDS / 2:
+            size = max(lanes, min(2 * size, _LONGEST_CALL // lanes * lanes))
+        elif took > 2 * _CALL_SECONDS:
+            size = max(lanes, size // 2 // lanes * lanes)
+
+
+def _nothing(tables: Tables) -> Tally:
+    """The tally of no permutations."""
+    levels, descriptors = tables.levels + 1, len(tables.own)
+    sizes = (levels, descriptors, descriptors, levels)
+    return Tally(0, *(np.zeros(size, dtype=np.int64) for size in sizes))
+
+
+@contextmanager
+def enough_memory() -> Generator[None]:
+    """Say which option helps when memory runs out within."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        raise InputError(
+            "not enough memory for the permutations in flight: use a smaller --memory (or --batch)"
+        ) from error
 
 
 def enumerated_tally(problem: Problem, tables: Tables) -> Tally:
-    """Tally every distinct arrangement of the errors within strata, each once."""
-    parts = [tally_counts(counts, tables) for counts in _every_count(problem)]
-    return sum(parts[1:], start=parts[0])
+    """Tally every distinct arrangement of the errors, each once.
+
+    Errors are arranged within strata, or whole error patterns among clusters.
+    """
+    every = _every_count if problem.clusters is None else _every_exchange
+    total = _nothing(tables)
+    for counts in every(problem):
+        total += tally_counts(counts, tables)
+    return total
+
+
+def _every_exchange(problem: Problem) -> Iterator[NDArray[np.int32]]:
+    """Error counts, shape (k, L), for blocks of all exchanges of clusters."""
+    # Products of 0/1 are exact in float32 up to 2**24 rows, and few enough to enumerate have less.
+    members = problem.memberships.T.astype(np.float32)
+    block = max(1, _CELLS // max(members.shape))
+    for labels in every_labelling(problem):
+        for start in range(0, len(labels), block):
+            yield (labels[start : start + block].astype(np.float32) @ members).astype(np.int32)
 
 
 def _every_count(problem: Problem) -> Iterator[NDArray[np.int32]]:
@@ -81,7 +218,9 @@ def lanes_for(backend: Backend, problem: Problem, wanted: int, budget: int) -> i
     """Permutations to run side by side: what the memory budget (bytes) holds, within reason.
 
     ``budget // backend.bytes_per_permutation(problem)``, at least 64, at most 16,384 (beyond which
-    no machine measured gains), and no more than needed.
+    no machine measured gains), and no more than needed. For n examples and L descriptors the
+    built-in backends need about ``6 min(n, 512) + 8 L`` bytes for each permutation. Beside that,
+    and whatever the budget, the memberships take ``n L`` bytes here and once more in the backend.
     """
     fit = budget // max(backend.bytes_per_permutation(problem), 1)
     return max(1, min(max(fit, 64), 16_384, wanted))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal, InvalidOperation
@@ -30,6 +31,17 @@ Method = Literal[
     "fixed_floor",
 ]
 METHODS: tuple[Method, ...] = get_args(Method)
+
+EXCHANGED_METHODS: tuple[Method, ...] = (
+    "unadjusted",
+    "bh_05",
+    "bh_10",
+    "max_t",
+    "max_t_step_down",
+    "mean_count",
+    "fixed_lift",
+)
+"""The methods there are when whole clusters are exchanged: no closed form and no decoys then."""
 
 MissingOutcome = Literal["refuse", "drop", "wrong"]
 Repeats = Literal["refuse", "majority", "first"]
@@ -64,9 +76,11 @@ class Plan:
     repeats
         What becomes of repeated ids: "refuse", "majority", "first".
     cluster
-        Column whose rows stay on one side of the split.
-    descriptor, exclude, categorical, numeric
-        Columns to use (() = every usable one), to leave out, and to read as levels or as numbers.
+        Column whose rows stay on one side of the split, and whose error patterns are exchanged
+        whole. The primary rule is then ``mean_count`` unless another one is named.
+    descriptor, include, exclude, categorical, numeric
+        The only columns to use (() = every usable one), columns to use although they would be left
+        out by default, to leave out, and to read as levels or as numbers.
     na
         Extra words that mean "missing" in outcome, boolean and numeric columns.
     conjunction
@@ -107,6 +121,7 @@ class Plan:
     repeats: Repeats = "refuse"
     cluster: str | None = None
     descriptor: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
@@ -301,6 +316,12 @@ def make_plan(options: Mapping[str, Any]) -> Plan:
             given[name] = bool(value)
         else:
             given[name] = str(value)
+    if "cluster" in given:
+        given.setdefault("rule", "mean_count")
+    if "discovery" in given and "split_column" in given:
+        raise InputError(
+            "--discovery shares out a random split; it does not go with --split-column"
+        )
     plan = Plan(**given)
     _check_together(plan)
     return plan
@@ -322,7 +343,9 @@ _RANGES: dict[str, tuple[int, int]] = {
     "decoys": (1, MAX_DECOYS),
     "permutations": (1, MAX_PERMUTATIONS),
 }
-_LISTS = frozenset({"id", "descriptor", "exclude", "categorical", "numeric", "na", "conjunction"})
+_LISTS = frozenset(
+    {"id", "descriptor", "include", "exclude", "categorical", "numeric", "na", "conjunction"}
+)
 _CHOICES: dict[str, tuple[str, ...]] = {
     "missing_outcome": get_args(MissingOutcome),
     "repeats": get_args(Repeats),
@@ -344,9 +367,11 @@ def _decimal(name: str, value: object) -> str:
     except InvalidOperation:
         raise InputError(f"{_flag(name)} {text!r} is not a decimal number") from None
     inside = number.is_finite() and (
-        least is None
-        or most is None
-        or (Decimal(least) <= number <= Decimal(most) if ends else Decimal(least) < number < 1)
+        math.isfinite(float(number))
+        if least is None or most is None
+        else Decimal(least) <= number <= Decimal(most)
+        if ends
+        else Decimal(least) < number < Decimal(most)
     )
     if not inside or (name == "discovery" and number == 0):
         span = "finite" if least is None else f"between {least} and {most}"
@@ -392,8 +417,38 @@ def _check_together(plan: Plan) -> None:
             f"--min-prevalence {plan.min_prevalence} is above --max-prevalence "
             f"{plan.max_prevalence}"
         )
+    if plan.cluster and plan.rule not in EXCHANGED_METHODS:
+        who = (
+            f"--preset {plan.preset} makes {plan.rule} the primary rule, which"
+            if (plan.preset and _PRESETS[plan.preset].options.get("rule") == plan.rule)
+            else f"--rule {plan.rule}"
+        )
+        raise InputError(
+            f"{who} needs rows that are exchangeable one by one; with --cluster whole clusters "
+            f"are exchanged, and the rules are {', '.join(EXCHANGED_METHODS)}"
+        )
+    _check_roles(plan)
     if plan.split_column and plan.stratify:
         raise InputError("--stratify deals a random split; it does not go with --split-column")
     twice = set(plan.categorical) & set(plan.numeric)
     if twice:
         raise InputError(f"column {sorted(twice)[0]!r} is named both --categorical and --numeric")
+
+
+def _check_roles(plan: Plan) -> None:
+    """Nothing that shapes the split or the shuffles may be, or follow from, the outcome."""
+    roles = {
+        "--split-column": plan.split_column,
+        "--stratify": plan.stratify,
+        "--strata": plan.strata,
+        "--cluster": plan.cluster,
+    }
+    for option, name in roles.items():
+        if name is not None and name == plan.outcome_column:
+            raise InputError(
+                f"{option} {name}: that is the outcome; splits and shuffles are made without it"
+            )
+        if name is not None and plan.id == (name,) and option != "--cluster":
+            raise InputError(f"{option} {name}: that is the id; every example would stand alone")
+    if plan.outcome_column in plan.id:
+        raise InputError(f"--id {plan.outcome_column}: that is the outcome, not an id")

@@ -61,6 +61,11 @@ class Prepared:
     aliases: Sequence[tuple[int, ...]]
     pool: Sequence[int]
 
+    @property
+    def has_holdout(self) -> bool:
+        """Whether there are examples to confirm on."""
+        return len(self.parts) > 1
+
     def part(self, which: int) -> Part:
         """The discovery or the holdout examples."""
         return self.parts[which]
@@ -99,7 +104,8 @@ def prepare(table: Table, plan: Plan) -> Prepared:
     if parts[0].n < 2:
         raise InputError(
             f"discovery holds {parts[0].n} example{'' if parts[0].n == 1 else 's'} with an "
-            f"outcome (of {table.n} rows); an audit needs at least 2"
+            f"outcome (of {table.n} rows); an audit needs at least 2 there: more rows, or another "
+            "--discovery or --split-column"
         )
     items = descriptors.items
     discovery = count(items, parts[0], plan.statistic)

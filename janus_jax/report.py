@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 Document = Mapping[str, Any]
@@ -18,6 +18,9 @@ STATUS_WORDS = {
     "ineligible": "ineligible",
 }
 _ORDER = list(STATUS_WORDS)
+
+SHOWN_FROM = 2.31e-308
+"""Smaller p-values leave the range of floats (the smallest normal one is 2.2e-308)."""
 
 METHOD_WORDS = {
     "decoys": "Procedure A, K literal decoys",
@@ -42,12 +45,14 @@ FINDINGS_COLUMNS = (
     "discovery_errors_on",
     "discovery_errors_off",
     "discovery_lift",
+    "discovery_lift_adjusted",
     "discovery_z",
     "holdout_n",
     "holdout_on",
     "holdout_errors_on",
     "holdout_errors_off",
     "holdout_lift",
+    "holdout_lift_adjusted",
     "holdout_z",
     "p_exact",
     "p_bh",
@@ -118,8 +123,11 @@ def printable(text: str) -> str:
 
 
 def number(value: float | None, style: str = "+.3f") -> str:
-    """A number for a table; a dash when it is undefined."""
-    return "-" if value is None else format(value, style)
+    """A number for a table; a dash when it is undefined, and no minus sign before a zero."""
+    if value is None:
+        return "-"
+    text = format(value, style)
+    return text if text.strip("+-0.") else text.replace("-", "+")
 
 
 def p_text(value: float | None) -> str:
@@ -127,12 +135,14 @@ def p_text(value: float | None) -> str:
 
     Examples
     --------
-    >>> p_text(0.0314), p_text(2.44e-36)
-    ('0.031', '2.4e-36')
+    >>> p_text(0.0314), p_text(2.44e-36), p_text(2.3e-308)
+    ('0.0314', '2.4e-36', '<2.3e-308')
     """
     if value is None:
         return "-"
-    return f"{value:.3f}" if value >= 0.0995 else f"{value:.2g}"
+    if value < SHOWN_FROM:
+        return f"<{SHOWN_FROM:.1e}"
+    return f"{value:.4f}" if value >= 0.001 else f"{value:.1e}"
 
 
 def rate(part: Mapping[str, Any] | None, side: str) -> str:
@@ -140,39 +150,39 @@ def rate(part: Mapping[str, Any] | None, side: str) -> str:
     return "-" if part is None else f"{part[f'errors_{side}']}/{part[side]}"
 
 
-TABLE_HEADER = (
-    "descriptor",
-    "status",
-    "errors on",
-    "errors off",
-    "lift",
-    "holdout on",
-    "holdout off",
-    "holdout lift",
-    "p exact",
-    "p BH",
-    "p max-T",
-    "stability",
-)
+def table(document: Document) -> tuple[list[str], Callable[[Mapping[str, Any]], list[str]]]:
+    """The header of the table that people read, and what makes a descriptor a row of it.
+
+    Stratum-adjusted lifts stand beside the plain ones where there are strata; where clusters are
+    exchanged the p-value comes from the permutations.
+    """
+    adjusted = document["plan"]["strata"] is not None
+    columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        "descriptor": lambda d: printable(d["name"]),
+        "status": lambda d: STATUS_WORDS[d["status"]],
+    }
+    for part, prefix, error in (("discovery", "", "errors "), ("holdout", "holdout ", "holdout ")):
+        columns |= {
+            f"{error}on": lambda d, part=part: rate(d[part], "on"),
+            f"{error}off": lambda d, part=part: rate(d[part], "off"),
+            f"{prefix}lift": lambda d, part=part: _of(d[part], "lift"),
+        }
+        if adjusted:
+            columns[f"{prefix}adjusted"] = lambda d, part=part: _of(d[part], "lift_adjusted")
+    if document["data"]["clusters"] is None:
+        columns["p exact"] = lambda d: p_text(d["p_exact"])
+    else:
+        columns["p clusters"] = lambda d: p_text(d["p_monte_carlo"])
+    columns |= {
+        "p BH": lambda d: p_text(d["p_bh"]),
+        "p max-T": lambda d: p_text(d["p_max_t"]),
+        "stability": lambda d: number(d["stability"], ".2f"),
+    }
+    return list(columns), lambda d: [cell(d) for cell in columns.values()]
 
 
-def table_row(d: Mapping[str, Any]) -> list[str]:
-    """One descriptor for a table that people read, in the order of :data:`TABLE_HEADER`."""
-    discovery, holdout = d["discovery"], d["holdout"]
-    return [
-        printable(d["name"]),
-        STATUS_WORDS[d["status"]],
-        rate(discovery, "on"),
-        rate(discovery, "off"),
-        number(discovery.get("lift_adjusted", discovery["lift"])),
-        rate(holdout, "on"),
-        rate(holdout, "off"),
-        number(holdout.get("lift_adjusted", holdout["lift"]) if holdout else None),
-        p_text(d["p_exact"]),
-        p_text(d["p_bh"]),
-        p_text(d["p_max_t"]),
-        number(d["stability"], ".2f"),
-    ]
+def _of(part: Mapping[str, Any] | None, name: str) -> str:
+    return number(part[name] if part else None)
 
 
 METHOD_HEADER = ("method", "selected", "confirmed")
@@ -182,7 +192,10 @@ def method_rows(document: Document) -> Iterator[tuple[str, int, int]]:
     """The matched comparison: how many each method selects, and how many holdout repeats."""
     for method, found in document["methods"].items():
         star = " *" if method == document["rule"] else ""
-        yield METHOD_WORDS[method] + star, len(found["selected"]), len(found["confirmed"])
+        words = METHOD_WORDS[method]
+        if document["data"]["clusters"] is not None:
+            words = words.replace("exact p", "p, clusters exchanged")
+        yield words + star, len(found["selected"]), len(found["confirmed"])
 
 
 def splits(document: Document) -> str:
@@ -193,7 +206,20 @@ def splits(document: Document) -> str:
         for name in ("discovery", "holdout")
         if data[name]
     ]
+    if data["proposal_rows"]:
+        parts.append(f"proposal {data['proposal_rows']} rows, not used")
     return "; ".join(parts)
+
+
+def rule_words(document: Document) -> str:
+    """The primary rule and the limit it goes by."""
+    rule, plan = document["rule"], document["plan"]
+    limit = ""
+    if rule in ("decoys", "decoys_exact", "mean_count", "mean_count_exact"):
+        limit = f", q = {plan['q']}, statistic {plan['statistic']}"
+    elif rule in ("unadjusted", "max_t", "max_t_step_down"):
+        limit = f", alpha = {plan['alpha']}"
+    return METHOD_WORDS[rule] + limit
 
 
 def ran_on(document: Document) -> str:
@@ -215,7 +241,7 @@ def _cell(text: object) -> str:
     return re.sub(r"([*_`\[\]<>&])", r"\\\1", escaped)
 
 
-def _rows(header: tuple[str, ...], rows: Iterator[list[str]]) -> Iterator[str]:
+def _rows(header: Sequence[str], rows: Iterator[list[str]]) -> Iterator[str]:
     yield "| " + " | ".join(header) + " |"
     yield "|" + " --- |" * len(header)
     for row in rows:
@@ -224,13 +250,14 @@ def _rows(header: tuple[str, ...], rows: Iterator[list[str]]) -> Iterator[str]:
 
 def _markdown(document: Document) -> Iterator[str]:
     data, plan = document["data"], document["plan"]
+    header, row = table(document)
     source = ", ".join(map(_cell, data["source"]))
     yield f"# Where the errors of {source} concentrate"
     yield ""
     yield f"{_cell(answer(document)[:1].upper() + answer(document)[1:])}."
     yield ""
     yield f"Outcome: {_cell(data['outcome']['column'])} ({data['outcome']['kind']}). "
-    yield f"{splits(document)}. Primary rule: {METHOD_WORDS[document['rule']]}, q = {plan['q']}."
+    yield f"{splits(document)}. Primary rule: {rule_words(document)}."
     yield ""
     for warning in document["warnings"]:
         yield f"> **Warning:** {_cell(warning)}"
@@ -239,7 +266,7 @@ def _markdown(document: Document) -> Iterator[str]:
     if shown:
         yield "## Descriptors tested"
         yield ""
-        yield from _rows(TABLE_HEADER, (table_row(d) for d in shown))
+        yield from _rows(header, (row(d) for d in shown))
         yield ""
         yield "## Why each"
         yield ""

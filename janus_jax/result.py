@@ -33,8 +33,13 @@ class AuditResult:
 
     @property
     def confirmed(self) -> list[str]:
-        """Names of the descriptors that the primary rule selects and holdout confirms."""
-        return [d["name"] for d in self.document["descriptors"] if d["status"] == "confirmed"]
+        """Names of the descriptors that the primary rule selects and holdout confirms.
+
+        The largest discovery statistic first.
+        """
+        from janus_jax.report import ranked
+
+        return [d["name"] for d in ranked(self.document) if d["status"] == "confirmed"]
 
     @property
     def findings(self) -> pd.DataFrame:

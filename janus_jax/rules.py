@@ -117,7 +117,9 @@ def _least_rank(value: float, size: int, exact: Callable[[], Fraction]) -> int:
     """``value`` rounded up to a rank, 1 to ``size``, or ``size + 1`` when no rank is enough."""
     if value > size + 1:
         return size + 1
-    close = abs(value - round(value)) <= _CLOSE * max(value, 1.0)
+    if value < 0.5:  # the first rank, and no boundary near
+        return 1
+    close = abs(value - round(value)) <= _CLOSE * value
     return min(max(math.ceil(exact() if close else value), 1), size + 1)
 
 

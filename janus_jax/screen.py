@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax.decoys import Decoys, Stability, decoy_stability, draw_decoys
-from janus_jax.hypergeometric import labellings
+from janus_jax.closed_form import ClosedForm, closed_form
 from janus_jax.interface import Backend, Problem, Tables, Tally
-from janus_jax.library import Counts, Part, holdout_support_reason
-from janus_jax.permutations import Progress, enumerated_tally, lanes_for, sampled_tally
-from janus_jax.plan import FIXED_LIFT, Method, Plan
+from janus_jax.layout import arrangements, movable_rows
+from janus_jax.library import Counts, holdout_support_reason
+from janus_jax.permutations import (
+    Running,
+    enough_memory,
+    enumerated_tally,
+    lanes_for,
+    sampled_tally,
+)
+from janus_jax.plan import FIXED_LIFT, METHODS, Method, Plan
 from janus_jax.rules import (
     adjust_benjamini_hochberg,
     at_most,
     benjamini_hochberg,
     procedure_a,
-    procedure_a_exact,
 )
 from janus_jax.statistic import (
     Thresholds,
     at_least,
-    exact_exceedances,
-    expected_exceedances,
     rank_table,
 )
 
@@ -46,16 +49,24 @@ class Permuted:
         True when every labelling was counted once; then p-values have no "+1".
     labellings
         How many distinct labellings exist; None when there are more than 10**15.
+    movable
+        With clusters: how many rows can move at all, since others have the same size and stratum.
     """
 
     tally: Tally
     enumerated: bool
     labellings: int | None
+    movable: int | None
 
     def p_values(self, hits: NDArray[np.int64]) -> NDArray[np.float64]:
         """(1 + hits) / (B + 1) when sampled, hits / total when enumerated."""
         more = 0 if self.enumerated else 1
         return (hits + more) / (self.tally.permutations + more)
+
+    def share(self, hits: int) -> Fraction:
+        """One of those p-values, exactly."""
+        more = 0 if self.enumerated else 1
+        return Fraction(hits + more, self.tally.permutations + more)
 
     def within(self, hits: NDArray[np.int64], alpha: Fraction) -> list[bool]:
         """Whether each of those p-values is at most alpha, in integers."""
@@ -72,155 +83,110 @@ class Screened:
     ----------
     thresholds
         The distinct observed values and who reaches them.
-    p_exact, p_bh, p_monte_carlo, p_max_t, p_max_t_step_down
+    closed
+        What the margins alone decide; None when whole clusters are exchanged.
+    p_bh
+        float64, shape (L,): BH-adjusted, from exact p-values where there are any.
+    p_monte_carlo, p_max_t, p_max_t_step_down
         float64, shape (L,).
-    expected
-        float64, shape (J,): L times the probability that a decoy reaches each threshold (the exact
-        limit of Procedure A).
-    mean_expected
-        float64, shape (J,): descriptors of the library expected at each threshold when errors are
-        shuffled; the same as ``expected`` when the decoys' source is the library.
     mean_totals
         int64, shape (J,): descriptors that reached each threshold, summed over permutations.
-    decoys
-        The literal decoys; None when no descriptor qualifies as a source.
-    stability
-        Of the literal rule; None as well.
     permuted
         The shared permutations.
     chosen
         For the threshold rules: index of the threshold chosen, or None.
     selected
-        For every method: bool per descriptor.
+        For every method that is available: bool per descriptor.
     """
 
     thresholds: Thresholds
-    p_exact: list[float]
+    closed: ClosedForm | None
     p_bh: NDArray[np.float64]
     p_monte_carlo: NDArray[np.float64]
     p_max_t: NDArray[np.float64]
     p_max_t_step_down: NDArray[np.float64]
-    expected: NDArray[np.float64]
-    mean_expected: NDArray[np.float64]
     mean_totals: NDArray[np.int64]
-    decoys: Decoys | None
-    stability: Stability | None
     permuted: Permuted
     chosen: Mapping[str, int | None]
     selected: Mapping[Method, list[bool]]
 
 
 def screen(
-    part: Part,
+    shuffled: Problem,
     memberships: NDArray[np.bool_],
     library: Sequence[Counts],
     pool: Sequence[Counts],
     plan: Plan,
     backend: Backend,
-    *,
-    memory: int,
-    batch: int | None = None,
-    progress: Progress | None = None,
+    running: Running,
 ) -> Screened:
     """Screen an eligible library on discovery.
 
     Parameters
     ----------
-    part
-        The discovery examples.
+    shuffled
+        The discovery errors and what is exchanged; memberships and pool are filled in here.
     memberships
         bool, shape (L, n).
     library, pool
         Counts of the L descriptors and of the decoy sources, in library order.
-    memory
-        Bytes the permutations in flight may use.
-    batch
-        Permutations side by side; None takes what ``memory`` holds. Never changes a result.
+    running
+        How the permutations are run.
     """
     margins = [counts.margins for counts in library]
     sources = [counts.margins for counts in pool]
     thresholds = Thresholds([counts.margins.key(counts.errors_on) for counts in library])
-    problem = Problem(
-        memberships=memberships,
-        errors=part.errors,
-        strata=part.strata,
-        pool=np.array([m.on for m in sources], dtype=np.int32).reshape(len(sources), -1),
-        seed=plan.seed,
-    )
+    pool_sizes = np.array([m.on for m in sources], dtype=np.int32).reshape(len(sources), -1)
+    problem = replace(shuffled, memberships=memberships, pool=pool_sizes)
     tables = Tables(rank_table(margins, thresholds), thresholds.own, len(thresholds))
     wanted = max(plan.permutations, plan.decoys)
-    lanes = batch or lanes_for(backend, problem, wanted, memory)
-    state = backend.prepare(problem, lanes)
-
-    decoys = stability = None
-    q = Fraction(plan.q)
-    if sources:
-        decoys = draw_decoys(backend, state, plan.decoys, sources, thresholds)
-        stability = decoy_stability(sources, thresholds, plan.decoys, q, plan.seed)
-    permuted = _permute(part, problem, tables, plan, backend, state, lanes, progress)
-
-    p_exact = [counts.margins.p_value(counts.errors_on) for counts in library]
-    mean_expected = expected_exceedances(margins, thresholds)
-    scale = Fraction(len(library), len(sources)) if sources else Fraction(0)
-    expected = expected_exceedances(sources, thresholds) * float(scale)
-    reached = thresholds.reached.tolist()
-    mean_totals = at_least(permuted.tally.total)
-    maxima = at_least(permuted.tally.maxima)[thresholds.own - 1]
-    step_down = _step_down(permuted.tally.step_down, thresholds)
+    lanes = running.batch or lanes_for(backend, problem, wanted, running.memory)
+    with enough_memory():
+        state = backend.prepare(problem, lanes)
+    closed = None
+    if problem.clusters is None:
+        closed = closed_form(library, pool, thresholds, plan, backend, state)
+    permuted = _permute(problem, tables, plan, backend, state, lanes, running)
+    tally = permuted.tally
+    mean_totals = at_least(tally.total)
+    maxima = at_least(tally.maxima)[thresholds.own - 1]
+    step_down = _step_down(tally.step_down, thresholds)
+    p_monte_carlo = permuted.p_values(tally.exceed)
 
     def exact_p(g: int) -> Fraction:
+        if closed is None:
+            return permuted.share(int(tally.exceed[g]))
         return library[g].margins.exact_p_value(library[g].errors_on)
 
-    chosen: dict[str, int | None] = {
-        "decoys": procedure_a(decoys.exceedances.tolist(), reached, len(library), plan.decoys, q)
-        if decoys
-        else None,
-        "decoys_exact": procedure_a_exact(
-            expected.tolist(),
-            reached,
-            q,
-            lambda j: scale * exact_exceedances(sources, thresholds.keys[j]),
-        )
-        if sources
-        else None,
-        "mean_count": procedure_a(mean_totals.tolist(), reached, 1, permuted.tally.permutations, q),
-        "mean_count_exact": procedure_a_exact(
-            mean_expected.tolist(),
-            reached,
-            q,
-            lambda j: exact_exceedances(margins, thresholds.keys[j]),
-        ),
+    p_values = p_monte_carlo.tolist() if closed is None else closed.p_exact
+    reached, q, alpha = thresholds.reached.tolist(), Fraction(plan.q), Fraction(plan.alpha)
+    chosen = {
+        "mean_count": procedure_a(mean_totals.tolist(), reached, 1, tally.permutations, q),
+        **(closed.chosen if closed else {}),
     }
-    lifts = [abs(counts.lift) for counts in library]
-    alpha = Fraction(plan.alpha)
-    selected: dict[Method, list[bool]] = {
-        "decoys": _reaching(thresholds, chosen["decoys"]),
-        "decoys_exact": _reaching(thresholds, chosen["decoys_exact"]),
-        "unadjusted": [at_most(p, alpha, lambda g=g: exact_p(g)) for g, p in enumerate(p_exact)],
-        "bh_05": benjamini_hochberg(p_exact, Fraction("0.05"), exact_p),
-        "bh_10": benjamini_hochberg(p_exact, Fraction("0.10"), exact_p),
+    selected: dict[str, list[bool]] = {
+        **{method: _reaching(thresholds, index) for method, index in chosen.items()},
+        "unadjusted": [at_most(p, alpha, lambda g=g: exact_p(g)) for g, p in enumerate(p_values)],
+        "bh_05": benjamini_hochberg(p_values, Fraction("0.05"), exact_p),
+        "bh_10": benjamini_hochberg(p_values, Fraction("0.10"), exact_p),
         "max_t": permuted.within(maxima, alpha),
         "max_t_step_down": permuted.within(step_down, alpha),
-        "mean_count": _reaching(thresholds, chosen["mean_count"]),
-        "mean_count_exact": _reaching(thresholds, chosen["mean_count_exact"]),
-        "fixed_lift": [lift >= FIXED_LIFT for lift in lifts],
-        "fixed_floor": [decoys is not None and lift > decoys.floor for lift in lifts],
+        "fixed_lift": [abs(counts.lift) >= FIXED_LIFT for counts in library],
     }
+    if closed:
+        floor = closed.decoys.floor if closed.decoys else None
+        selected["fixed_floor"] = [floor is not None and abs(c.lift) > floor for c in library]
     return Screened(
         thresholds=thresholds,
-        p_exact=p_exact,
-        p_bh=adjust_benjamini_hochberg(p_exact),
-        p_monte_carlo=permuted.p_values(permuted.tally.exceed),
+        closed=closed,
+        p_bh=adjust_benjamini_hochberg(p_values),
+        p_monte_carlo=p_monte_carlo,
         p_max_t=permuted.p_values(maxima),
         p_max_t_step_down=permuted.p_values(step_down),
-        expected=expected,
-        mean_expected=mean_expected,
         mean_totals=mean_totals,
-        decoys=decoys,
-        stability=stability,
         permuted=permuted,
         chosen=chosen,
-        selected=selected,
+        selected={method: selected[method] for method in METHODS if method in selected},
     )
 
 
@@ -243,20 +209,20 @@ def gate(discovery: Counts, holdout: Counts, plan: Plan) -> tuple[bool, str]:
 
 
 def _permute(
-    part: Part,
     problem: Problem,
     tables: Tables,
     plan: Plan,
     backend: Backend,
     state: object,
     lanes: int,
-    progress: Progress | None,
+    running: Running,
 ) -> Permuted:
-    few = labellings(part.stratum_sizes, part.stratum_errors, _COUNTED_UP_TO)
+    few = arrangements(problem, _COUNTED_UP_TO)
+    movable = None if problem.clusters is None else movable_rows(problem)
     if few is not None and few <= plan.permutations:
-        return Permuted(enumerated_tally(problem, tables), enumerated=True, labellings=few)
-    tally = sampled_tally(backend, state, tables, plan.permutations, lanes, progress)
-    return Permuted(tally, enumerated=False, labellings=few)
+        return Permuted(enumerated_tally(problem, tables), True, few, movable)
+    tally = sampled_tally(backend, state, problem, tables, plan.permutations, lanes, running)
+    return Permuted(tally, False, few, movable)
 
 
 def _reaching(thresholds: Thresholds, index: int | None) -> list[bool]:

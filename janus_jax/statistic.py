@@ -29,15 +29,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax.hypergeometric import Block, exact_weights, probabilities, sum_up, support
+from janus_jax.hypergeometric import Block, exact_share, probabilities, sum_up, support
 from janus_jax.plan import StatisticName
 
 # A quotient of two integers below 2**53 times a few roundings is off by less than 4 units in the
 # last place; anything closer to a threshold than this is compared in integers.
 _FILTER = 16 * sys.float_info.epsilon
 
+# Up to so many examples the exact ratio is as quick: p-values such as 1/10 are shown as that.
+_SMALL = 64
+
 # Below the smallest normal float a probability would lose digits and then print as zero.
-_SMALLEST = sys.float_info.min
+SMALLEST_P = sys.float_info.min
 
 
 @dataclass(frozen=True)
@@ -142,35 +145,30 @@ class Margins:
         """Probability of every attainable count (from ``span[0]`` up) under the shuffles."""
         return probabilities(self._blocks)
 
-    @cached_property
-    def _exact(self) -> tuple[list[int], int]:
-        return exact_weights(self._blocks)
-
     def p_value(self, count: int) -> float:
         """Exact permutation p-value: share of labellings whose |lift| is at least as large.
 
         Two tails cut at the same distance from the centre (not Fisher's rule of "no more probable",
         not a doubled tail). Never 0: below the smallest normal float, that float is shown.
         """
+        if sum(self.sizes) <= _SMALL:
+            return float(self.exact_p_value(count))
         between = np.flatnonzero(self._distances < abs(self.signed_distance(count)))
         if not len(between):
             return 1.0
         left, right = self.probabilities[: between[0]], self.probabilities[between[-1] + 1 :]
-        return min(max(sum_up(left) + sum_up(right[::-1]), _SMALLEST), 1.0)
+        return min(max(sum_up(left) + sum_up(right[::-1]), SMALLEST_P), 1.0)
 
     def exact_p_value(self, count: int) -> Fraction:
         """The same p-value as a ratio of integers: for decisions closer than floats can tell."""
-        return self._exact_share(self._distances >= abs(self.signed_distance(count)))
+        reached = self._distances >= abs(self.signed_distance(count))
+        return exact_share(self._blocks, reached.astype(np.bool_))
 
     def exact_tail(self, threshold: Fraction) -> Fraction:
         """P(statistic >= threshold) as a ratio of integers."""
         low, high = self.span
         reached = [self.key(count) >= threshold for count in range(low, high + 1)]
-        return self._exact_share(np.array(reached))
-
-    def _exact_share(self, reached: NDArray[np.bool_]) -> Fraction:
-        weights, total = self._exact
-        return Fraction(sum(w for w, r in zip(weights, reached, strict=True) if r), total)
+        return exact_share(self._blocks, np.array(reached))
 
     def ranks(self, thresholds: Thresholds) -> NDArray[np.int32]:
         """How many of the thresholds each attainable count reaches, from ``span[0]`` up."""

@@ -31,12 +31,15 @@ class Column:
         Distinct values, in order of first appearance.
     unusable
         Why no descriptor can be made of this type of value ("a list", "a date"), else None.
+    categorical
+        The source declares its values to be categories, whatever they look like.
     """
 
     name: str
     codes: NDArray[np.int32]
     levels: Levels
     unusable: str | None = None
+    categorical: bool = False
 
     def take(self, rows: NDArray[np.intp]) -> Column:
         """The same column with only these rows, in this order (levels are kept as they are)."""

@@ -12,16 +12,15 @@ from rich.text import Text
 
 from janus_jax.report import (
     METHOD_HEADER,
-    METHOD_WORDS,
-    TABLE_HEADER,
     Document,
     answer,
     method_rows,
     printable,
     ran_on,
     ranked,
+    rule_words,
     splits,
-    table_row,
+    table,
 )
 
 _STYLES = {
@@ -51,17 +50,16 @@ def print_result(document: Document, stream: TextIO) -> None:
     console = Console(
         file=stream, highlight=False, emoji=False, markup=False, soft_wrap=True, width=width
     )
-    plan = document["plan"]
     said = answer(document)
     console.print(Text(f"{said[:1].upper()}{said[1:]}.", style="bold"))
-    console.print(
-        f"{splits(document)}; rule: {METHOD_WORDS[document['rule']]}, q = {plan['q']}, "
-        f"statistic {plan['statistic']}"
-    )
+    console.print(f"{splits(document)}; rule: {rule_words(document)}")
+    for warning in document["warnings"]:
+        console.print(f"Warning: {printable(warning)}", style="yellow")
     tested = [d for d in ranked(document) if d["status"] != "ineligible"]
     if tested:
-        rows = [(table_row(d), _STYLES[d["status"]]) for d in tested[:_SHOWN]]
-        _print_table(console, TABLE_HEADER, rows)
+        header, row = table(document)
+        rows = [(row(d), _STYLES[d["status"]]) for d in tested[:_SHOWN]]
+        _print_table(console, header, rows)
         if len(tested) > _SHOWN:
             console.print(f"... and {len(tested) - _SHOWN} more; --out DIR lists them all")
         console.print()
@@ -89,13 +87,13 @@ def _print_table(
 ) -> None:
     """A table of the columns that fit: the names and the most telling ones always do."""
     shown = _fitting(header, [row for row, _ in rows], console.width)
-    table = Table(box=None, header_style="bold", pad_edge=False)
+    grid = Table(box=None, header_style="bold", pad_edge=False)
     for index in shown:
         right = index > 1 or (len(header) == len(METHOD_HEADER) and index == 1)
-        table.add_column(header[index], justify="right" if right else "left", overflow="fold")
+        grid.add_column(header[index], justify="right" if right else "left", overflow="fold")
     for row, style in rows:
-        table.add_row(*(Text(row[index]) for index in shown), style=style)
-    console.print(table, soft_wrap=False)
+        grid.add_row(*(Text(row[index]) for index in shown), style=style)
+    console.print(grid, soft_wrap=False)
     left_out = [name for index, name in enumerate(header) if index not in shown]
     if left_out:
         console.print(f"(a wider terminal also shows {', '.join(left_out)})", style="dim")

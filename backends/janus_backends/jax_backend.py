@@ -1,11 +1,15 @@
 """The JAX backend: one jitted kernel for CPUs, GPUs and TPUs, the same integers.
 
-Draw, count and reduce share one ``jit``, so no array of lanes x examples or lanes x descriptors
-reaches the host, and labels of all examples never exist at once: the kernel scans over blocks of
-positions, and a block's labels are counted and forgotten.
+Draw, count and reduce share one ``jit``, so no array of lanes x descriptors reaches the host, and
+what of a batch must exist at once is packed: memberships and labels are bits, 32 positions to a
+word. The walk makes one word of labels at a step, random words and all, for every lane; counts come
+a tile of descriptors at a time, and are reduced and forgotten before the next.
 
-Shapes are fixed when the problem is prepared (the ids are padded to ``lanes``, the padding masked)
-and everything about strata, errors and decoys is data, so a run traces each kernel once.
+Shapes are fixed when the problem is prepared (ids are padded to ``lanes``, descriptors to whole
+tiles, the tables to powers of two, the padding never counted) and everything about strata, errors
+and decoys is data, so a run traces each kernel once, and so do audits of one shape.
+
+The lanes of a batch are spread over all local devices; each returns sums of its own.
 
 Keys are ordinary typed keys of our own implementation, :data:`THREEFRY`:
 ``jax.random.bits(key, (n,), jnp.uint32)`` gives the words of :func:`janus_jax.streams.words`. The
@@ -23,31 +27,48 @@ to wrap, and int64 on the host.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
+
+# Read when JAX first meets a device: take memory as it is needed, not the whole card.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jax.extend.random import define_prng_impl
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from numpy.typing import ArrayLike, NDArray
 
-from janus_jax import streams
+from janus_jax import layout, streams
 from janus_jax.errors import BackendUnavailable
 from janus_jax.interface import Description, Ids, Problem, Tables, Tally
 
-# Draws in a block at most, lanes x positions: more leave a CPU's cache; an accelerator wants them.
-_DRAWS_CPU: Final = 1 << 21
-_DRAWS: Final = 1 << 25
-# Positions to a block: a longer one repays the addition of its counts, a shorter one stays cached.
-_BLOCK: Final = 512
-# Pairs of positions to a step of the walk. On a CPU XLA's code for unrolled steps is slower; an
-# accelerator pays for each step's launch.
-_UNROLL_CPU: Final = 1
-_UNROLL: Final = 8
+# Positions to a word of labels.
+_BITS: Final = 32
+# Positions to a step of the walk: half a word. Whole words take twice as long to compile and spill
+# registers; quarters take more steps.
+_STEP: Final = 16
+# Words to a chunk, counted in one step. Measured on a CPU: with 16 the sum of population counts is
+# vectorised over lanes (330e9 positions x lanes a second and core), with 12 or fewer not (70e9).
+_CHUNK: Final = 16
+# Descriptors to a tile.
+_TILE: Final = 256
+# Lanes of a device: beyond these a chunk's labels and a tile's counts leave a CPU's cache ...
+_CELLS_CPU: Final = 1 << 20
+# ... and an accelerator gains nothing more.
+_LANES: Final = 1 << 16
+
+# Entries of the rank tables at least, so that small audits of one shape compile once.
+_LEAST_RANKS: Final = 1 << 14
+
+_LANES_AXIS: Final = "lanes"
+_Bytes = NDArray[np.uint32]
 
 
 # The generator
@@ -120,46 +141,122 @@ THREEFRY: Final = define_prng_impl(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is compiled in: ``lanes``, ``unroll`` (see ``_UNROLL``) and ``small`` (n < 2**16)."""
+    """What is compiled in.
 
+    Attributes
+    ----------
+    mesh
+        The devices that share a batch.
+    lanes
+        Permutations in flight on each device.
+    small
+        Fewer than 2**16 units: a shorter ``mulhi``.
+    bits
+        Count by population counts of packed words, the faster way on a CPU, instead of an int8
+        matrix product, which has its own units on an accelerator.
+    """
+
+    mesh: Mesh
     lanes: int
-    unroll: int
     small: bool
+    bits: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The positions, padded to whole blocks; padding is never labelled, nor in any descriptor.
+    """The positions, 16 to a step; padding is never labelled, nor in any descriptor.
 
     Attributes
     ----------
     remaining
-        uint32, shape (blocks, pairs, 2): positions left in the stratum, this one included.
+        uint32, shape (steps, 16): positions left in the stratum, this one included.
     start
-        int32, shape (blocks, pairs, 2): stratum code if the position is the first of its stratum,
-        else S, the number of strata.
+        int32, shape (steps, 16): stratum code if the position is the first of its stratum, else S,
+        the number of strata.
     """
 
     remaining: Array
     start: Array
 
 
-jax.tree_util.register_dataclass(Walk, ["remaining", "start"], [])
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """How whole patterns are dealt to units, and what that makes of the rows.
+
+    Attributes
+    ----------
+    remaining
+        uint32, shape (V, 32): units left in the block, this one included.
+    start
+        int32, shape (V, 32): block number if the unit is the first of its block, else -1.
+    cumulative
+        uint32, shape (blocks, C): units with one of the first patterns, the first two, ...; beyond
+        a block's last pattern all its units.
+    unit, base, stride
+        int32, shape (W, 32): for each position its unit, the place of the first pattern's label for
+        it in ``labels``, and how far the next pattern's is from there.
+    labels
+        uint32, shape (P,): the labels of all patterns; the first is 0, for padding.
+    """
+
+    remaining: Array
+    start: Array
+    cumulative: Array
+    unit: Array
+    base: Array
+    stride: Array
+    labels: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Reducer:
+    """:class:`janus_jax.interface.Tables` on the device, descriptors in the order of own ranks.
+
+    A row of the rank table keeps the counts between which the rank changes; beyond them it is that
+    of the last one kept.
+
+    Attributes
+    ----------
+    members
+        As in :class:`State`.
+    rank
+        int16 or int32: the rows, one after another.
+    base, low, high
+        int32, shape (tiles, tile): the rank at count ``a`` is ``rank[base + clip(a, low, high)]``.
+    own
+        int32, shape (tiles, tile): own ranks; for padding one that is never reached.
+    """
+
+    members: Array
+    rank: Array
+    base: Array
+    low: Array
+    high: Array
+    own: Array
+
+
+for _pytree in (Walk, Deal, Reducer):
+    jax.tree_util.register_dataclass(_pytree, list(_pytree.__slots__), [])
 
 
 @dataclass(slots=True)
 class State:
-    """A problem on the device.
+    """A problem on the devices.
 
     Attributes
     ----------
     plan, walk
         See there.
+    deal
+        See there; None when every row is its own unit.
     members
-        int8, shape (blocks, L, block): memberships; in a block first the even positions, then the
-        odd ones, which is the order the walk leaves labels in.
+        uint32, shape (tiles, chunks, tile, words): memberships, a bit for each position.
     errors
-        int8, shape (blocks, 1, block): observed errors in the same order.
+        uint32, shape (1, chunks, 2, words): observed errors, likewise.
+    descriptors
+        L, without the padding.
+    spans
+        int32, shape (2, L): fewest and most errors that can fall on each descriptor.
     need
         uint32, shape (S + 1, 1): errors of each stratum, and a zero.
     pool
@@ -169,13 +266,16 @@ class State:
     seed
         The seed.
     tables
-        The last tables used and their copy on the device.
+        The last tables used and what was made of them.
     """
 
     plan: Plan
     walk: Walk
+    deal: Deal | None
     members: Array
     errors: Array
+    descriptors: int
+    spans: NDArray[np.int32]
     need: Array
     pool: Array
     columns: Array
@@ -183,133 +283,98 @@ class State:
     tables: tuple[Tables, Reducer] | None = field(default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Reducer:
-    """:class:`janus_jax.interface.Tables` on the device, with the order of own ranks."""
-
-    rank: Array
-    own: Array
-    order: Array
-
-
-jax.tree_util.register_dataclass(Reducer, ["rank", "own", "order"], [])
+def _shape(descriptors: int, n: int) -> tuple[int, int, int, int]:
+    """Tiles, chunks, descriptors to a tile and words to a chunk: little of it padding."""
+    words = max(1, -(-n // _BITS))
+    chunks = -(-words // _CHUNK)
+    tiles = max(1, -(-descriptors // _TILE))
+    # Tiles of an even size: they are looked up in halves.
+    return tiles, chunks, 2 * max(1, -(-descriptors // (2 * tiles))), -(-words // chunks)
 
 
-def _block_size(n: int) -> int:
-    """Positions to a block: even, and near ``_BLOCK`` without much padding at the end."""
-    blocks = max(1, -(-n // _BLOCK))
-    return max(8, -(-n // (blocks * 8)) * 8)
-
-
-def _blocked(rows: NDArray[np.int8], block: int) -> NDArray[np.int8]:
-    """Cut (R, n) by position into (blocks, R, block), even positions of a block before odd ones."""
+def _packed(rows: NDArray[np.bool_], order: NDArray[np.intp] | None) -> NDArray[np.uint32]:
+    """Pack (R, n) by position to (tiles, chunks, tile, words), a tile at a time."""
     count, n = rows.shape
-    blocks = max(1, -(-n // block))
-    padded = np.zeros((count, blocks * block), np.int8)
-    padded[:, :n] = rows
-    pairs = padded.reshape(count, blocks, block // 2, 2)
-    return np.ascontiguousarray(pairs.transpose(1, 0, 3, 2)).reshape(blocks, count, block)
+    tiles, chunks, tile, words = _shape(count, n)
+    result = np.zeros((tiles, chunks, tile, words), np.dtype("<u4"))
+    flat = np.zeros((tile, chunks * words * _BITS // 8), np.uint8)
+    for t in range(tiles):
+        part = rows[t * tile : (t + 1) * tile]
+        packed = np.packbits(part if order is None else part[:, order], axis=1, bitorder="little")
+        flat[:] = 0
+        flat[: len(part), : packed.shape[1]] = packed
+        result[t] = flat.view("<u4").reshape(tile, chunks, words).transpose(1, 0, 2)
+    return result.astype(np.uint32, copy=False)
 
 
-def _walk(codes: NDArray[np.int32], sizes: NDArray[np.intp], block: int) -> Walk:
-    n, strata = len(codes), len(sizes)
-    within = np.arange(n) - (np.cumsum(sizes) - sizes)[codes]
-    padded = max(1, -(-n // block)) * block
-    remaining = np.zeros(padded, np.uint32)
-    remaining[:n] = sizes[codes] - within
-    start = np.full(padded, strata, np.int32)
-    start[:n] = np.where(within == 0, codes, strata)
-    shape = (-1, block // 2, 2)
-    return Walk(jnp.asarray(remaining.reshape(shape)), jnp.asarray(start.reshape(shape)))
+def _by_position(
+    values: NDArray[Any], words: int, fill: int, dtype: Any, step: int = _BITS
+) -> NDArray[Any]:
+    padded = np.full(words * _BITS, fill, dtype)
+    padded[: len(values)] = values
+    return padded.reshape(-1, step)
+
+
+def _walk(codes: NDArray[np.int32], sizes: NDArray[np.intp], words: int) -> Walk:
+    strata = len(sizes)
+    within = np.arange(len(codes)) - (np.cumsum(sizes) - sizes)[codes]
+    start = np.where(within == 0, codes, strata)
+    return Walk(  # pyright: ignore[reportArgumentType]
+        _by_position(sizes[codes] - within, words, 0, np.uint32, _STEP),  # pyright: ignore[reportArgumentType]
+        _by_position(start, words, strata, np.int32, _STEP),  # pyright: ignore[reportArgumentType]
+    )
+
+
+def _deal(problem: Problem, words: int) -> Deal:
+    """Lay the blocks of clusters out; positions are rows in their order."""
+    blocks = layout.blocks(problem)
+    sizes = [len(block.rows) for block in blocks]
+    most = max(len(block.counts) for block in blocks)
+    cumulative = np.array(
+        [
+            np.pad(np.cumsum(block.counts), (0, most - len(block.counts)), mode="edge")
+            for block in blocks
+        ],
+        np.uint32,
+    )
+    remaining = np.concatenate([np.arange(size, 0, -1) for size in sizes])
+    start = np.concatenate([np.where(np.arange(s) == 0, b, -1) for b, s in enumerate(sizes)])
+    unit, base, stride = np.zeros((3, len(problem.errors)), np.int32)
+    labels, first, place = [np.zeros(1, np.int8)], 0, 1
+    for block in blocks:
+        units, size = block.rows.shape
+        unit[block.rows] = first + np.arange(units)[:, None]
+        base[block.rows] = place + np.arange(size)
+        stride[block.rows] = size
+        labels.append(block.patterns.ravel())
+        first, place = first + units, place + block.patterns.size
+    units = max(1, -(-first // _BITS))
+    return Deal(
+        remaining=_by_position(remaining, units, 0, np.uint32),  # pyright: ignore[reportArgumentType]
+        start=_by_position(start, units, -1, np.int32),  # pyright: ignore[reportArgumentType]
+        cumulative=cumulative,  # pyright: ignore[reportArgumentType]
+        unit=_by_position(unit, words, 0, np.int32),  # pyright: ignore[reportArgumentType]
+        base=_by_position(base, words, 0, np.int32),  # pyright: ignore[reportArgumentType]
+        stride=_by_position(stride, words, 0, np.int32),  # pyright: ignore[reportArgumentType]
+        labels=np.concatenate(labels).astype(np.uint32),  # pyright: ignore[reportArgumentType]
+    )
+
+
+def _spans(problem: Problem) -> NDArray[np.int32]:
+    """Fewest and most errors that can fall on each descriptor: int32, shape (2, L)."""
+    strata = problem.pool.shape[1]
+    sizes = np.bincount(problem.strata, minlength=strata)
+    errors = np.bincount(problem.strata[problem.errors], minlength=strata)
+    if strata == 1:
+        on = np.count_nonzero(problem.memberships, axis=1)[:, None]
+    else:
+        each = [np.bincount(problem.strata[m], minlength=strata) for m in problem.memberships]
+        on = np.array(each, np.int64).reshape(-1, strata)
+    low, high = np.maximum(0, on + errors - sizes), np.minimum(on, errors)
+    return np.stack([low.sum(axis=1), high.sum(axis=1)]).astype(np.int32)
 
 
 # Kernels
-
-
-def _labels(
-    plan: Plan, keys: tuple[Array, Array], need: Array, left: Array, block: Array, walk: Walk
-) -> tuple[Array, Array]:
-    """Label one block of positions by Algorithm S: labels left to place, and labels (block, lanes).
-
-    Position j is on when ``mulhi(word, positions left) < labels left``. A stratum always ends with
-    no labels left, so to start one is to add its need; elsewhere zero is added.
-    """
-    pairs = walk.remaining.shape[0]
-    counters = lax.broadcasted_iota(jnp.uint32, (pairs, plan.lanes), 0)
-    counters = counters + block * jnp.uint32(pairs)
-    words = threefry2x32(keys[0][None], keys[1][None], jnp.uint32(streams.WORDS_TAG), counters)
-    draws = tuple(
-        mulhi(word, walk.remaining[:, side, None], small=plan.small)
-        for side, word in enumerate(words)
-    )
-    # Otherwise XLA makes the words again inside the walk, a row at a time, ten times slower.
-    draws = lax.optimization_barrier(draws)
-
-    def step(
-        left: Array, pair: tuple[tuple[Array, Array], Array]
-    ) -> tuple[Array, tuple[Array, ...]]:
-        labels: list[Array] = []
-        for draw, start in zip(pair[0], pair[1], strict=True):
-            left = left + need[start]
-            on = draw < left
-            left = left - on.astype(jnp.uint32)
-            labels.append(on.astype(jnp.int8))
-        return left, tuple(labels)
-
-    left, sides = lax.scan(step, left, (draws, walk.start), unroll=plan.unroll)
-    return left, lax.optimization_barrier(jnp.concatenate(sides, axis=0))
-
-
-def _count(plan: Plan, keys: tuple[Array, Array], need: Array, walk: Walk, rows: Array) -> Array:
-    """Labels on each of the rows (blocks, R, block): int32, shape (R, lanes)."""
-
-    def step(
-        carry: tuple[Array, Array], block: tuple[Array, Walk, Array]
-    ) -> tuple[tuple[Array, Array], None]:
-        left, counts = carry
-        index, walk, part = block
-        left, labels = _labels(plan, keys, need, left, index, walk)
-        # int8 operands meet their own matrix units; the sums are int32, so they cannot wrap.
-        product = lax.dot_general(
-            part, labels, (((1,), (0,)), ((), ())), preferred_element_type=jnp.int32
-        )
-        return (left, counts + product), None
-
-    blocks = lax.iota(jnp.uint32, rows.shape[0])
-    begin = (jnp.zeros(plan.lanes, jnp.uint32), jnp.zeros((rows.shape[1], plan.lanes), jnp.int32))
-    (_, counts), _ = lax.scan(step, begin, (blocks, walk, rows))
-    return lax.optimization_barrier(counts)
-
-
-def _reduce(
-    counts: Array, used: Array, tables: Reducer, levels: int
-) -> tuple[Array, Array, Array, Array]:
-    """Walk the descriptors in the order of own ranks; only the first ``used`` lanes count.
-
-    Returns the histogram of maxima, exceedances and successive maxima (both in own-rank order, ties
-    not yet shared) and the histogram of all ranks.
-    """
-    valid = lax.iota(jnp.int32, counts.shape[1]) < used
-    weight = valid.astype(jnp.int32)
-
-    def reached(ranks: Array, own: Array) -> Array:
-        return jnp.sum((ranks >= own) & valid, dtype=jnp.int32)
-
-    def step(
-        carry: tuple[Array, Array], descriptor: tuple[Array, Array]
-    ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        maximum, total = carry
-        g, own = descriptor
-        ranks = tables.rank[g].at[counts[g]].get(mode="promise_in_bounds")
-        maximum = jnp.maximum(maximum, ranks)
-        total = total.at[ranks].add(weight, mode="promise_in_bounds")
-        return (maximum, total), (reached(ranks, own), reached(maximum, own))
-
-    nothing = jnp.zeros(levels + 1, jnp.int32)
-    begin = (jnp.zeros(counts.shape[1], jnp.int32), nothing)
-    (maximum, total), (exceed, successive) = lax.scan(step, begin, (tables.order, tables.own))
-    maxima = nothing.at[maximum].add(weight, mode="promise_in_bounds")
-    return maxima, exceed, successive, total
 
 
 def _keys(parent: Array, ids: Array) -> tuple[Array, Array]:
@@ -317,12 +382,223 @@ def _keys(parent: Array, ids: Array) -> tuple[Array, Array]:
     return threefry2x32(parent[0], parent[1], jnp.uint32(streams.KEYS_TAG), ids)
 
 
+def _half_word(
+    plan: Plan, keys: tuple[Array, Array], step: Array, part: Walk, left: Array, added: Array
+) -> Array:
+    """Labels of 16 positions by Algorithm S, position j in bit j: uint32, shape (lanes,).
+
+    Position j is on when ``mulhi(word, positions left) < labels left``. A stratum always ends with
+    no labels left, so to start one is to add its need; elsewhere zero is added.
+    """
+    result = jnp.zeros_like(keys[0])
+    for j in range(0, _STEP, 2):
+        counter = step * jnp.uint32(_STEP // 2) + jnp.uint32(j // 2)
+        pair = threefry2x32(*keys, jnp.uint32(streams.WORDS_TAG), counter)
+        for position, word in enumerate(pair, j):
+            left = left + added[position]
+            draw = mulhi(word, part.remaining[position], small=plan.small)
+            on = (draw < left).astype(jnp.uint32)
+            left = left - on
+            result = result | (on << jnp.uint32(position))
+    return result
+
+
+def _words(plan: Plan, keys: tuple[Array, Array], need: Array, walk: Walk) -> Array:
+    """Labels of all positions: uint32, shape (W, lanes)."""
+
+    def step(carry: tuple[Array, Array], row: tuple[Array, Walk]) -> tuple[Any, Array]:
+        left, last = carry
+        index, part = row
+        # Labels are settled a step later than made: XLA would make them twice there, once for the
+        # labels left and once for the result.
+        left = left - lax.population_count(last)
+        added = need[part.start]
+        made = _half_word(plan, keys, index, part, left, added)
+        return (left + added.sum(axis=0, dtype=jnp.uint32), made), last.astype(jnp.uint16)
+
+    steps = walk.remaining.shape[0]
+    none = jnp.zeros_like(keys[0])
+    (_, last), halves = lax.scan(step, (none, none), (lax.iota(jnp.uint32, steps), walk))
+    # The first half is the nothing before the walk.
+    odd = halves.reshape(steps // 2, 2, -1)[1:, 0]
+    upper = jnp.concatenate([odd, last[None].astype(jnp.uint16)]).astype(jnp.uint32)
+    return halves.reshape(steps // 2, 2, -1)[:, 1].astype(jnp.uint32) | (upper << jnp.uint32(_STEP))
+
+
+def _dealt(plan: Plan, keys: tuple[Array, Array], deal: Deal) -> Array:
+    """Labels of all positions when whole patterns are dealt to units: as :func:`_words`.
+
+    Of each unit's patterns the cumulative remaining counts are kept: the draw is below those of its
+    own pattern and of all later ones, and just those fall by one.
+    """
+    most = deal.cumulative.shape[1]
+
+    def chunk(left: Array, row: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+        index, remaining, start = row
+        pairs = _BITS // 2
+        counters = index * jnp.uint32(pairs) + lax.iota(jnp.uint32, pairs)[:, None]
+        words = threefry2x32(keys[0][None], keys[1][None], jnp.uint32(streams.WORDS_TAG), counters)
+        words = jnp.stack(words, axis=1).reshape(_BITS, -1)
+        draws = mulhi(words, remaining[:, None], small=plan.small)
+        return lax.scan(unit, left, (draws, start))
+
+    def unit(left: Array, row: tuple[Array, Array]) -> tuple[Array, Array]:
+        draw, start = row
+        fresh = deal.cumulative[jnp.maximum(start, 0)][:, None]
+        left = jnp.where(start < 0, left, fresh)
+        on = (draw[None] < left).astype(jnp.uint32)
+        return left - on, most - on.sum(axis=0, dtype=jnp.uint32).astype(jnp.int32)
+
+    lanes = keys[0].shape[0]
+    rows = (lax.iota(jnp.uint32, deal.remaining.shape[0]), deal.remaining, deal.start)
+    _, patterns = lax.scan(chunk, jnp.zeros((most, lanes), jnp.uint32), rows)
+    patterns = lax.optimization_barrier(patterns.reshape(-1, lanes))
+
+    def word(_: None, row: tuple[Array, Array, Array]) -> tuple[None, Array]:
+        unit, base, stride = row
+        places = base[:, None] + patterns[unit] * stride[:, None]
+        labels = deal.labels.at[places].get(mode="promise_in_bounds")
+        shifts = lax.iota(jnp.uint32, _BITS)[:, None]
+        return None, jnp.sum(labels << shifts, axis=0, dtype=jnp.uint32)
+
+    return lax.scan(word, None, (deal.unit, deal.base, deal.stride))[1]
+
+
+def _labels(
+    plan: Plan, keys: tuple[Array, Array], need: Array, walk: Walk, deal: Deal | None
+) -> Array:
+    words = _words(plan, keys, need, walk) if deal is None else _dealt(plan, keys, deal)
+    return lax.optimization_barrier(words)
+
+
+def _bits(words: Array, axis: int) -> Array:
+    """Unpack along ``axis``: int8, 32 times as long there."""
+    axis = axis % words.ndim
+    shifts = lax.broadcasted_iota(
+        jnp.uint32, (*(1 for _ in range(axis + 1)), _BITS, *(1 for _ in words.shape[axis + 1 :])),
+        axis + 1,
+    )  # fmt: skip
+    bits = (jnp.expand_dims(words, axis + 1) >> shifts) & jnp.uint32(1)
+    shape = (*words.shape[:axis], words.shape[axis] * _BITS, *words.shape[axis + 1 :])
+    return bits.astype(jnp.int8).reshape(shape)
+
+
+def _count(plan: Plan, words: Array, members: Array) -> Array:
+    """Labels on each row of a tile (chunks, tile, words): int32, shape (tile, lanes)."""
+    chunks, tile, width = members.shape
+    lanes = words.shape[1]
+
+    def step(counts: Array, chunk: tuple[Array, Array]) -> tuple[Array, None]:
+        part, labels = chunk
+        if plan.bits:
+            for k in range(width):
+                both = part[:, k, None] & labels[k]
+                counts = counts + lax.population_count(both).astype(jnp.int32)
+            return counts, None
+        # int8 operands meet their own matrix units; the sums are int32, so they cannot wrap.
+        product = lax.dot_general(
+            _bits(part, 1), _bits(labels, 0), (((1,), (0,)), ((), ())),
+            preferred_element_type=jnp.int32,
+        )  # fmt: skip
+        return counts + product, None
+
+    start = jnp.zeros((tile, lanes), jnp.int32)
+    counts, _ = lax.scan(step, start, (members, words.reshape(chunks, width, lanes)))
+    return lax.optimization_barrier(counts)
+
+
+def _tally(
+    plan: Plan,
+    levels: int,
+    parent: Array,
+    ids: Array,
+    weight: Array,
+    need: Array,
+    walk: Walk,
+    deal: Deal | None,
+    tables: Reducer,
+) -> tuple[Array, Array, Array, Array]:
+    words = _labels(plan, _keys(parent, ids), need, walk, deal)
+    valid = weight > 0
+
+    def tile(carry: tuple[Array, Array], part: Reducer) -> tuple[Any, tuple[Array, Array]]:
+        maximum, total = carry
+        counts = _count(plan, words, part.members)
+        # In a loop of its own, and not of one turn: XLA would count within the look-up.
+        halves = (counts, part.base, part.low, part.high)
+        halves = (half.reshape(2, -1, *half.shape[1:]) for half in halves)
+        ranks = lax.map(look_up, tuple(halves)).reshape(counts.shape)
+        total = total.at[ranks].add(weight[None], mode="promise_in_bounds")
+        exceed = jnp.sum((ranks >= part.own[:, None]) & valid, axis=1, dtype=jnp.int32)
+        maximum, successive = lax.scan(row, maximum, (ranks, part.own))
+        return (maximum, total), (exceed, successive)
+
+    def look_up(part: tuple[Array, ...]) -> Array:
+        counts, base, low, high = part
+        places = base[:, None] + jnp.clip(counts, low[:, None], high[:, None])
+        return tables.rank.at[places].get(mode="promise_in_bounds").astype(jnp.int32)
+
+    def row(maximum: Array, descriptor: tuple[Array, Array]) -> tuple[Array, Array]:
+        ranks, own = descriptor
+        maximum = jnp.maximum(maximum, ranks)
+        return maximum, jnp.sum((maximum >= own) & valid, dtype=jnp.int32)
+
+    nothing = jnp.zeros(levels, jnp.int32)
+    begin = (jnp.zeros(ids.shape, jnp.int32), nothing)
+
+    def step(carry: Any, part: tuple[Array, ...]) -> Any:
+        members, base, low, high, own = part
+        return tile(carry, Reducer(members, tables.rank, base, low, high, own))
+
+    (maximum, total), (exceed, successive) = lax.scan(
+        step, begin, (tables.members, tables.base, tables.low, tables.high, tables.own)
+    )
+    maxima = nothing.at[maximum].add(weight, mode="promise_in_bounds")
+    sums = (maxima, exceed.reshape(-1), successive.reshape(-1), total)
+    # A leading axis for the devices: the host adds them up.
+    return tuple(part[None] for part in sums)  # pyright: ignore[reportReturnType]
+
+
+def _counts(
+    plan: Plan,
+    parent: Array,
+    ids: Array,
+    need: Array,
+    walk: Walk,
+    deal: Deal | None,
+    members: Array,
+) -> Array:
+    words = _labels(plan, _keys(parent, ids), need, walk, deal)
+    counts = lax.map(partial(_count, plan, words), members)
+    return counts.reshape(-1, ids.shape[0])
+
+
+_LANES_ALONG: Final = PartitionSpec(_LANES_AXIS)
+_EVERYWHERE: Final = PartitionSpec()
+
+
+def _spread(plan: Plan, kernel: Callable[..., Any], specs: tuple[Any, ...], out: Any) -> Any:
+    """The kernel with its lanes spread over the devices of the mesh."""
+    if plan.mesh.size == 1:
+        return kernel
+    # Nothing is exchanged between devices, so there is nothing for the check of replication.
+    return jax.shard_map(kernel, mesh=plan.mesh, in_specs=specs, out_specs=out, check_vma=False)
+
+
 @partial(jax.jit, static_argnames="plan")
 def count_kernel(
-    plan: Plan, parent: Array, ids: Array, need: Array, walk: Walk, members: Array
+    plan: Plan,
+    parent: Array,
+    ids: Array,
+    need: Array,
+    walk: Walk,
+    deal: Deal | None,
+    members: Array,
 ) -> Array:
     """Counts of a batch, shape (L, lanes); ``parent`` holds the words of the stream's key."""
-    return _count(plan, _keys(parent, ids), need, walk, members)
+    specs = (_EVERYWHERE, _LANES_ALONG, *(_EVERYWHERE,) * 4)
+    spread = _spread(plan, partial(_counts, plan), specs, PartitionSpec(None, _LANES_AXIS))
+    return spread(parent, ids, need, walk, deal, members)
 
 
 @partial(jax.jit, static_argnames=("plan", "levels"))
@@ -331,15 +607,20 @@ def tally_kernel(
     levels: int,
     parent: Array,
     ids: Array,
-    used: Array,
+    weight: Array,
     need: Array,
     walk: Walk,
-    members: Array,
+    deal: Deal | None,
     tables: Reducer,
 ) -> tuple[Array, Array, Array, Array]:
-    """Draw, count and reduce a batch; see :func:`_reduce` for what comes back."""
-    counts = _count(plan, _keys(parent, ids), need, walk, members)
-    return _reduce(counts, used, tables, levels)
+    """Draw, count and reduce a batch; lanes of weight 0 do not count.
+
+    Returns the histogram of maxima, exceedances and successive maxima (both in own-rank order, ties
+    not yet shared) and the histogram of all ranks, each with an axis for the devices before it.
+    """
+    specs = (_EVERYWHERE, _LANES_ALONG, _LANES_ALONG, *(_EVERYWHERE,) * 4)
+    spread = _spread(plan, partial(_tally, plan, levels), specs, _LANES_ALONG)
+    return spread(parent, ids, weight, need, walk, deal, tables)
 
 
 @partial(jax.jit, static_argnames="plan")
@@ -351,7 +632,8 @@ def decoy_kernel(
     words, _ = threefry2x32(*_keys(parents[0], ids), tag, first)
     sources = mulhi(words, jnp.uint32(pool.shape[1])).astype(jnp.int32)
     need = lax.optimization_barrier(jnp.take(pool, sources, axis=1, mode="clip"))
-    return sources, _count(plan, _keys(parents[1], ids), need, walk, errors)[0]
+    labels = _labels(plan, _keys(parents[1], ids), need, walk, None)
+    return sources, _count(plan, labels, errors[0])[0]
 
 
 @partial(jax.jit, static_argnames="plan")
@@ -379,15 +661,22 @@ def _shuffle(plan: Plan, key: Array, need: Array, walk: Walk, columns: Array) ->
     return labels[columns]
 
 
+@partial(jax.jit, static_argnames="plan")
+def deal_kernel(plan: Plan, parent: Array, ids: Array, deal: Deal, columns: Array) -> Array:
+    """The same when whole patterns are dealt; ``parent`` holds the words of the stream's key."""
+    return _bits(_dealt(plan, _keys(parent, ids), deal), 0)[columns].T
+
+
 # The backend
 
 
 class JaxBackend:
-    """Permutations on JAX's default device; see :class:`janus_jax.interface.Backend`."""
+    """Permutations on all of JAX's local devices; see :class:`janus_jax.interface.Backend`."""
 
     def __init__(self) -> None:
         try:
-            (self._device,) = jax.device_put(np.uint32(0)).devices()
+            (device,) = jax.device_put(np.uint32(0)).devices()
+            self._devices = _peers(device)
         except Exception as error:  # RuntimeError, or a bare AssertionError when a plugin is absent
             platforms = os.environ.get("JAX_PLATFORMS")
             asked = f" for JAX_PLATFORMS={platforms}" if platforms else ""
@@ -397,151 +686,175 @@ class JaxBackend:
             ) from error
 
     def describe(self) -> Description:
-        """Name, version and device, in words."""
-        device = f"{self._device.platform}:{self._device.id}"
-        if self._device.platform != "cpu":
-            device += f" ({self._device.device_kind})"
+        """Name, version and devices, in words."""
+        first = self._devices[0]
+        device = f"{first.platform}:{first.id}"
+        if len(self._devices) > 1:
+            device += f" x{len(self._devices)}"
+        if first.platform != "cpu":
+            device += f" ({first.device_kind})"
         return Description("jax", jax.__version__, device)
 
     def bytes_per_permutation(self, problem: Problem) -> int:
         """Peak extra bytes of one permutation in flight.
 
-        With b = min(n, about 512) positions to a block and L descriptors: ``4 b`` for the draws of
-        a block, ``2 b`` for its labels, ``8 L`` for counts and the product added to them, and 64
-        for keys and the walk. ``counts`` adds the row that it returns and ``shuffles`` ``9 n``;
-        memberships take ``n L`` bytes on the device however many permutations there are.
+        ``n / 4`` for the labels of all positions (packed, twice while they are put together), ``24
+        t`` for counts, ranks and their places in the histogram, with t = min(L, 256) descriptors to
+        a tile, and 64 for keys and the walk. Clusters add ``8`` a unit for the patterns, and
+        512 for 32 positions' labels. ``counts`` adds ``8 L`` for the rows that it returns, and
+        ``shuffles`` ``9 n``; memberships take ``n L / 4`` bytes on each device, and the rank tables
+        at most what they take on the host, however many permutations there are.
         """
-        descriptors, n = problem.memberships.shape
-        return 6 * _block_size(n) + 8 * descriptors + 64
+        _, chunks, tile, words = _shape(*problem.memberships.shape)
+        size = 8 * chunks * words + 24 * tile + 64
+        if problem.clusters is None:
+            return size
+        blocks = layout.blocks(problem)
+        most = max(len(block.counts) for block in blocks)
+        return size + 8 * sum(len(block.rows) for block in blocks) + 12 * most + 512
 
     def prepare(self, problem: Problem, lanes: int) -> State:
-        """Put the rows in position order on the device.
+        """Put the rows in position order on the devices, a bit each.
 
-        Of ``lanes`` no more run side by side than pay on the device (about 2 million draws to a
-        block on a CPU, 32 million elsewhere), nor so many that an int32 sum over lanes x
-        descriptors could wrap.
+        Of ``lanes`` no more run side by side than pay on the devices, nor so many that an int32 sum
+        over lanes x descriptors could wrap.
         """
         descriptors, n = problem.memberships.shape
-        rows = np.argsort(problem.strata, kind="stable")
-        codes, errors = problem.strata[rows], problem.errors[rows]
+        sorted_already = problem.clusters is not None or bool((np.diff(problem.strata) >= 0).all())
+        rows = np.arange(n) if sorted_already else np.argsort(problem.strata, kind="stable")
+        order = None if sorted_already else rows
         strata = problem.pool.shape[1]
-        sizes = np.bincount(codes, minlength=strata)
+        sizes = np.bincount(problem.strata, minlength=strata)
         need = np.zeros((strata + 1, 1), np.uint32)
-        need[:strata, 0] = np.bincount(codes[errors], minlength=strata)
+        need[:strata, 0] = np.bincount(problem.strata[problem.errors], minlength=strata)
         pool = np.zeros((strata + 1, len(problem.pool)), np.uint32)
         pool[:strata] = problem.pool.T
         columns = np.empty(n, np.int32)
         columns[rows] = np.arange(n, dtype=np.int32)
-        block = _block_size(n)
+        _, chunks, _, words = _shape(descriptors, n)
+        plan = self._plan(n, descriptors, lanes)
+        put = partial(jax.device_put, device=NamedSharding(plan.mesh, _EVERYWHERE))
+        dealt = None if problem.clusters is None else _deal(problem, chunks * words)
         return State(
-            plan=self._plan(n, descriptors, lanes),
-            walk=_walk(codes, sizes, block),
-            members=jnp.asarray(_blocked(problem.memberships[:, rows].view(np.int8), block)),
-            errors=jnp.asarray(_blocked(errors[None, :].view(np.int8), block)),
-            need=jnp.asarray(need),
-            pool=jnp.asarray(pool),
-            columns=jnp.asarray(columns),
+            plan=plan,
+            walk=put(_walk(np.sort(problem.strata), sizes, chunks * words)),
+            deal=put(dealt),
+            members=put(_packed(problem.memberships, order)),
+            errors=put(_packed(problem.errors[None], order)),
+            descriptors=descriptors,
+            spans=_spans(problem),
+            need=put(need),
+            pool=put(pool),
+            columns=put(columns),
             seed=problem.seed,
         )
 
     def _plan(self, n: int, descriptors: int, lanes: int) -> Plan:
-        on_cpu = self._device.platform == "cpu"
-        pays = (_DRAWS_CPU if on_cpu else _DRAWS) // _block_size(n)
-        most = max(1, min(pays, (2**31 - 1) // max(1, descriptors)))
-        turns = max(1, -(-lanes // most))
-        return Plan(
-            lanes=max(1, -(-lanes // turns)),
-            unroll=_UNROLL_CPU if on_cpu else _UNROLL,
-            small=n < 1 << 16,
-        )
+        on_cpu = self._devices[0].platform == "cpu"
+        tile = _shape(descriptors, n)[2]
+        most = _LANES
+        if on_cpu:
+            most = max(1024, min(1 << 14, _CELLS_CPU // max(tile, _BITS)))
+        most = max(1, min(most, (2**31 - 1) // max(1, descriptors + tile)))
+        here = -(-lanes // len(self._devices))
+        turns = max(1, -(-here // most))
+        mesh = Mesh(np.array(self._devices), (_LANES_AXIS,))
+        return Plan(mesh, max(1, -(-here // turns)), small=n < 1 << 16, bits=on_cpu)
 
     def shuffles(self, state: State, ids: Ids) -> NDArray[np.int8]:
         """The shuffled errors of these permutations: 0/1, shape (k, n), columns in row order."""
         result = np.zeros((len(ids), len(state.columns)), np.int8)
         words = _parent(state, streams.PERMUTATIONS)
-        for part, batch in _batches(state, ids):
+
+        def run(batch: _Bytes, _: NDArray[np.int32]) -> Array:
+            if state.deal is not None:
+                return deal_kernel(state.plan, words, batch, state.deal, state.columns)
             key = jax.random.wrap_key_data(jnp.asarray(words), impl=THREEFRY)
-            labels = shuffle_kernel(state.plan, key, batch, state.need, state.walk, state.columns)
-            result[part] = np.asarray(labels)[: part.stop - part.start]
+            return shuffle_kernel(state.plan, key, batch, state.need, state.walk, state.columns)
+
+        for part, labels in _batches(state, ids, run):
+            result[part] = labels[: part.stop - part.start]
         return result
 
     def counts(self, state: State, ids: Ids) -> NDArray[np.int32]:
         """Errors on each descriptor in each of these permutations: shape (k, L)."""
-        result = np.zeros((len(ids), state.members.shape[1]), np.int32)
+        result = np.zeros((len(ids), state.descriptors), np.int32)
         parent = _parent(state, streams.PERMUTATIONS)
-        for part, batch in _batches(state, ids):
-            counts = count_kernel(state.plan, parent, batch, state.need, state.walk, state.members)
-            result[part] = np.asarray(counts)[:, : part.stop - part.start].T
+
+        def run(batch: _Bytes, _: NDArray[np.int32]) -> Array:
+            return count_kernel(
+                state.plan, parent, batch, state.need, state.walk, state.deal, state.members
+            )
+
+        for part, counts in _batches(state, ids, run):
+            result[part] = counts[: state.descriptors, : part.stop - part.start].T
         return result
 
     def tally(self, state: State, ids: Ids, tables: Tables) -> Tally:
-        """Draw, count and reduce on the device; four short arrays come back for each batch."""
+        """Draw, count and reduce on the devices; four short arrays come back for each batch."""
         reducer = _reducer(state, tables)
         parent = _parent(state, streams.PERMUTATIONS)
-        sums = _Sums(tables)
-        for part, batch in _batches(state, ids):
-            used = part.stop - part.start
-            sums.add(
-                used,
-                tally_kernel(
-                    state.plan,
-                    tables.levels,
-                    parent,
-                    batch,
-                    np.int32(used),
-                    state.need,
-                    state.walk,
-                    state.members,
-                    reducer,
-                ),
+        levels = _power(tables.levels + 1)
+
+        def run(batch: _Bytes, weight: NDArray[np.int32]) -> tuple[Array, ...]:
+            return tally_kernel(
+                state.plan,
+                levels,
+                parent,
+                batch,
+                weight,
+                state.need,
+                state.walk,
+                state.deal,
+                reducer,
             )
-        return sums.tally()
+
+        padded = reducer.own.size
+        sums = [np.zeros(size, np.int64) for size in (levels, padded, padded, levels)]
+        for _, batch in _batches(state, ids, run):
+            for total, part in zip(sums, batch, strict=True):
+                total += part.sum(axis=0, dtype=np.int64)
+        return _finished(sums, len(ids), tables)
 
     def decoys(self, state: State, ids: Ids) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Source (index into the pool) and errors on the shuffled label, each of shape (k,)."""
         sources = np.zeros(len(ids), np.int32)
         counts = np.zeros(len(ids), np.int32)
         parents = (_parent(state, streams.SOURCES), _parent(state, streams.DECOYS))
-        for part, batch in _batches(state, ids):
-            drawn = decoy_kernel(state.plan, parents, batch, state.pool, state.walk, state.errors)
+
+        def run(batch: _Bytes, _: NDArray[np.int32]) -> tuple[Array, Array]:
+            return decoy_kernel(state.plan, parents, batch, state.pool, state.walk, state.errors)
+
+        for part, drawn in _batches(state, ids, run):
             used = part.stop - part.start
-            sources[part], counts[part] = (np.asarray(array)[:used] for array in drawn)
+            sources[part], counts[part] = (array[:used] for array in drawn)
         return sources, counts
 
 
-class _Sums:
-    """Running int64 sums over batches; a batch is fetched once the next has been handed out."""
+def _peers(device: Any) -> list[Any]:
+    """The devices to share a batch: all local ones, unless the user chose one as the default."""
+    chosen: object = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
+    return [device] if chosen is not None else jax.local_devices(backend=device.platform)
 
-    def __init__(self, tables: Tables) -> None:
-        descriptors = len(tables.own)
-        self._own = tables.own
-        self._used = 0
-        self._sums = [
-            np.zeros(size, np.int64)
-            for size in (tables.levels + 1, descriptors, descriptors, tables.levels + 1)
-        ]
-        self._pending: tuple[Array, ...] = ()
 
-    def add(self, used: int, batch: tuple[Array, ...]) -> None:
-        self._used += used
-        self._settle()
-        self._pending = batch
+def _power(size: int) -> int:
+    """The least power of two that is not smaller: sizes that differ a little compile once."""
+    return 1 << max(0, size - 1).bit_length()
 
-    def _settle(self) -> None:
-        for total, part in zip(self._sums, self._pending, strict=bool(self._pending)):
-            total += np.asarray(part)
-        self._pending = ()
 
-    def tally(self) -> Tally:
-        self._settle()
-        maxima, exceed_sorted, successive, total = self._sums
-        order = np.argsort(self._own, kind="stable")
-        own = self._own[order]
-        # Tied descriptors share the maximum over all of them: the last place of their run.
-        last = np.searchsorted(own, own, side="right") - 1
-        exceed, step_down = np.empty_like(exceed_sorted), np.empty_like(successive)
-        exceed[order], step_down[order] = exceed_sorted, successive[last]
-        return Tally(self._used, maxima, exceed, step_down, total)
+def _finished(sums: list[NDArray[np.int64]], used: int, tables: Tables) -> Tally:
+    """A tally of the kernels' sums: padding dropped, descriptors in their order, ties shared."""
+    maxima, exceed_sorted, successive, total = sums
+    order = np.argsort(tables.own, kind="stable")
+    own = tables.own[order]
+    # Tied descriptors share the maximum over all of them: the last place of their run.
+    last = np.searchsorted(own, own, side="right") - 1
+    exceed, step_down = np.empty((2, len(order)), np.int64)
+    exceed[order], step_down[order] = exceed_sorted[: len(order)], successive[last]
+    # Padding has rank 0 in every permutation.
+    total[0] -= used * (len(exceed_sorted) - len(order))
+    kept = slice(tables.levels + 1)
+    return Tally(used, maxima[kept], exceed, step_down, total[kept])
 
 
 def _parent(state: State, stream: int) -> NDArray[np.uint32]:
@@ -552,21 +865,95 @@ def _parent(state: State, stream: int) -> NDArray[np.uint32]:
 def _reducer(state: State, tables: Tables) -> Reducer:
     """The tables on the device, moved once for a run of calls with the same ones."""
     if state.tables is None or state.tables[0] is not tables:
-        order = np.argsort(tables.own, kind="stable")
-        moved = Reducer(
-            rank=jnp.asarray(tables.rank),
-            own=jnp.asarray(tables.own[order]),
-            order=jnp.asarray(order.astype(np.int32)),
-        )
-        state.tables = (tables, moved)
+        state.tables = None  # the last ones make room
+        state.tables = (tables, _moved(state, tables))
     return state.tables[1]
 
 
-def _batches(state: State, ids: Ids) -> Iterator[tuple[slice, NDArray[np.uint32]]]:
-    """Yield the ids a batch at a time: where they stand, and ``lanes`` of them, zeros to fill."""
-    lanes = state.plan.lanes
-    for start in range(0, len(ids), lanes):
-        part = slice(start, min(start + lanes, len(ids)))
-        batch = np.zeros(lanes, np.uint32)
-        batch[: part.stop - start] = ids[part]
-        yield part, batch
+def _moved(state: State, tables: Tables) -> Reducer:
+    tiles, _, tile, _ = state.members.shape
+    order = np.argsort(tables.own, kind="stable")
+    kept: list[NDArray[Any]] = [np.zeros(1, tables.rank.dtype)]
+    # Padding reads the zero at the start whatever its count.
+    base, low, high = np.zeros((3, tiles * tile), np.int32)
+    own = np.full(tiles * tile, np.iinfo(np.int32).max, np.int32)
+    own[: len(order)] = tables.own[order]
+    end = 1
+    for place, g in enumerate(order.tolist()):
+        first, last = state.spans[:, g].tolist()
+        row = tables.rank[g, first : last + 1]
+        changes = np.flatnonzero(row[1:] != row[:-1])
+        inner = slice(int(changes[0]), int(changes[-1]) + 2) if len(changes) else slice(0, 1)
+        kept.append(row[inner])
+        low[place], high[place] = first + inner.start, first + inner.stop - 1
+        base[place] = end - low[place]
+        end += inner.stop - inner.start
+    if end >= 1 << 31:
+        raise ValueError("the rank tables have 2**31 entries or more: test fewer descriptors")
+    kind = np.int16 if tables.levels < 1 << 15 else np.int32
+    rank = np.zeros(max(_power(end), _LEAST_RANKS), kind)
+    np.concatenate(kept, out=rank[:end], casting="same_kind")
+    put = partial(jax.device_put, device=NamedSharding(state.plan.mesh, _EVERYWHERE))
+    shape = (tiles, tile)
+    return Reducer(
+        members=put(_ordered(state.members, order)),
+        rank=put(rank),
+        base=put(base.reshape(shape)),
+        low=put(low.reshape(shape)),
+        high=put(high.reshape(shape)),
+        own=put(own.reshape(shape)),
+    )
+
+
+def _ordered(members: Array, order: NDArray[np.intp]) -> NDArray[np.uint32]:
+    """The packed memberships with their descriptors in another order, padding last."""
+    tiles, chunks, tile, words = members.shape
+    rows = np.asarray(members).transpose(0, 2, 1, 3).reshape(tiles * tile, chunks, words)
+    every = np.arange(tiles * tile)
+    every[: len(order)] = order
+    result = rows[every].reshape(tiles, tile, chunks, words)
+    return np.ascontiguousarray(result.transpose(0, 2, 1, 3))
+
+
+def _batches(
+    state: State, ids: Ids, run: Callable[[NDArray[np.uint32], NDArray[np.int32]], Any]
+) -> Iterator[tuple[slice, Any]]:
+    """Run the ids a batch at a time; yield where they stand and what came back, on the host.
+
+    A batch is fetched once the next has been handed out. ``run`` gets as many ids as the devices
+    have lanes, zeros to fill, and their weights. When a device has no memory for a batch, the lanes
+    are halved, and the batches not yet fetched run again.
+    """
+    pending: deque[tuple[slice, Any]] = deque()
+    start = 0
+    while start < len(ids) or pending:
+        try:
+            if start < len(ids):
+                part = slice(start, min(start + state.plan.lanes * state.plan.mesh.size, len(ids)))
+                pending.append((part, run(*_padded(state, ids[part]))))
+                start = part.stop
+                if len(pending) < 2 and start < len(ids):
+                    continue
+            part, result = pending[0]
+            fetched = jax.tree.map(np.asarray, result)
+        except jax.errors.JaxRuntimeError as error:
+            if "RESOURCE_EXHAUSTED" not in str(error) or state.plan.lanes == 1:
+                raise
+            start = pending[0][0].start if pending else start
+            pending.clear()
+            state.plan = replace(state.plan, lanes=state.plan.lanes // 2)
+            warnings.warn(
+                f"the device has no memory for {2 * state.plan.lanes} permutations side by side; "
+                f"going on with {state.plan.lanes} (results do not change)",
+                stacklevel=3,
+            )
+            continue
+        pending.popleft()
+        yield part, fetched
+
+
+def _padded(state: State, ids: Ids) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
+    lanes = state.plan.lanes * state.plan.mesh.size
+    batch, weight = np.zeros(lanes, np.uint32), np.zeros(lanes, np.int32)
+    batch[: len(ids)], weight[: len(ids)] = ids, 1
+    return batch, weight

@@ -4,7 +4,8 @@ Permutations are lanes: every operation works on a row of thousands of them at o
 interpreter walks over positions and descriptors, never over permutations. Words are made in blocks
 that stay in cache, the walk turns each block into labels, and a float32 matrix product counts
 errors a tile of positions at a time. A tile is far shorter than 2**24 positions, so its counts are
-exact in float32 however the product is ordered; tiles are added as integers.
+exact in float32 however the product is ordered; tiles are added as integers. Memberships rest
+packed, a bit each, and are unpacked a tile at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax import streams
+from janus_jax import layout, streams
 from janus_jax.interface import Description, Ids, Problem, Tables, Tally
 
 # Lanes worked on together: rows long enough to hide the interpreter, short enough for the cache.
@@ -27,23 +28,29 @@ _TILE: Final = 512
 Need = NDArray[np.uint32]
 """Labels to place in each stratum: shape (S,), or (S, lanes) when lanes differ."""
 
+Packed = list[NDArray[np.uint8]]
+"""Rows by position, cut into tiles and packed: see :class:`State`."""
+
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A problem with its rows in position order: stratum by stratum.
+    """A problem with its rows in position order: stratum by stratum, or unit by unit.
 
     Attributes
     ----------
     rows
         intp, shape (n,): the row at each position.
     members
-        uint8, shape (L, n): memberships by position.
+        One uint8 array for each tile of positions, shape (L, tile / 8): memberships, a bit each.
     errors
-        uint8, shape (1, n): observed errors by position.
+        The same of the observed errors, shape (1, tile / 8).
     remaining
-        uint64, shape (n,): positions left in the stratum, this one included.
+        uint64, shape (units,): units left in the stratum (or block of clusters), this one included.
     stratum
-        intp, shape (n,): stratum code if the position is the first of its stratum, else -1.
+        intp, shape (units,): stratum code (or number of the block) if the unit is the first of it,
+        else -1.
+    blocks
+        The blocks of clusters; empty when every row is its own unit.
     need
         uint32, shape (S,): errors in each stratum.
     pool
@@ -55,10 +62,11 @@ class State:
     """
 
     rows: NDArray[np.intp]
-    members: NDArray[np.uint8]
-    errors: NDArray[np.uint8]
+    members: Packed
+    errors: Packed
     remaining: NDArray[np.uint64]
     stratum: NDArray[np.intp]
+    blocks: list[layout.Block]
     need: Need
     pool: Need
     seed: int
@@ -77,29 +85,39 @@ class NumpyBackend:
 
         With ``t = min(n, 512)`` positions to a tile and L descriptors: ``5 t`` for the tile's
         labels (a byte, then a float32), ``8 L`` for its counts (float32 and int32) and 128 for keys
-        and rows of the walk. ``shuffles`` and ``counts`` add the row that they return. Beside
-        that, ``4 t L`` bytes hold the tile's memberships, and the words a fixed megabyte.
+        and rows of the walk; clusters add ``5 C + 2 m`` for C patterns of m rows. ``shuffles`` and
+        ``counts`` add the row that they return. Beside that, ``5 t L`` bytes hold the tile's
+        memberships, the packed ones take ``n L / 8``, and the words a fixed megabyte.
         """
         descriptors, n = problem.memberships.shape
-        return 5 * min(n, _TILE) + 8 * descriptors + 128
+        size = 5 * min(n, _TILE) + 8 * descriptors + 128
+        if problem.clusters is None:
+            return size
+        shapes = [block.patterns.shape for block in layout.blocks(problem)]
+        return size + max(5 * patterns + 2 * rows for patterns, rows in shapes)
 
     def prepare(self, problem: Problem, lanes: int) -> State:
         """Put the rows in position order; more than 8,192 lanes are taken in turns."""
-        rows = np.argsort(problem.strata, kind="stable")
-        codes = problem.strata[rows]
         strata = problem.pool.shape[1]
-        sizes = np.bincount(codes, minlength=strata)
+        blocks = [] if problem.clusters is None else layout.blocks(problem)
+        if blocks:
+            rows = np.concatenate([block.rows.ravel() for block in blocks])
+            sizes = np.array([len(block.rows) for block in blocks])
+            codes = np.repeat(np.arange(len(blocks)), sizes)
+        else:
+            rows = np.argsort(problem.strata, kind="stable")
+            codes = problem.strata[rows].astype(np.intp)
+            sizes = np.bincount(codes, minlength=strata)
         turns = max(1, -(-lanes // _LANES))
-        starts = np.cumsum(sizes) - sizes
-        within = np.arange(len(rows)) - starts[codes]
-        errors = problem.errors[rows]
+        within = np.arange(len(codes)) - (np.cumsum(sizes) - sizes)[codes]
         return State(
             rows=rows,
-            members=np.ascontiguousarray(problem.memberships[:, rows]).view(np.uint8),
-            errors=errors[None, :].view(np.uint8),
+            members=_packed(problem.memberships, rows),
+            errors=_packed(problem.errors[None, :], rows),
             remaining=(sizes[codes] - within).astype(np.uint64),
-            stratum=np.where(within == 0, codes, -1).astype(np.intp),
-            need=np.bincount(codes[errors], minlength=strata).astype(np.uint32),
+            stratum=np.where(within == 0, codes, -1),
+            blocks=blocks,
+            need=np.bincount(problem.strata[problem.errors], minlength=strata).astype(np.uint32),
             pool=np.ascontiguousarray(problem.pool.T).astype(np.uint32),
             seed=problem.seed,
             lanes=max(1, -(-lanes // turns)),
@@ -115,14 +133,14 @@ class NumpyBackend:
 
     def counts(self, state: State, ids: Ids) -> NDArray[np.int32]:
         """Errors on each descriptor in each of these permutations: shape (k, L)."""
-        result = np.zeros((len(ids), len(state.members)), np.int32)
+        result = np.zeros((len(ids), len(state.members[0])), np.int32)
         for part, keys in _batches(state, ids, streams.PERMUTATIONS):
             result[part] = _count(state, state.members, keys, state.need).T
         return result
 
     def tally(self, state: State, ids: Ids, tables: Tables) -> Tally:
         """Draw, count and reduce; no more than ``lanes`` x L counts exist at once."""
-        total = _nothing(len(state.members), tables.levels)
+        total = _nothing(len(state.members[0]), tables.levels)
         for _, keys in _batches(state, ids, streams.PERMUTATIONS):
             total += _reduce(_count(state, state.members, keys, state.need), tables)
         return total
@@ -139,6 +157,11 @@ class NumpyBackend:
         return sources, counts
 
 
+def _packed(rows: NDArray[np.bool_], order: NDArray[np.intp]) -> Packed:
+    cuts = range(0, len(order), _TILE)
+    return [np.packbits(rows[:, order[cut : cut + _TILE]], axis=1) for cut in cuts]
+
+
 def _batches(state: State, ids: Ids, stream: int) -> Iterator[tuple[slice, streams.Key]]:
     """Yield the ids a batch at a time: where they stand, and their keys."""
     parent = streams.stream_key(state.seed, stream)
@@ -153,6 +176,9 @@ def _labels(state: State, keys: streams.Key, need: Need) -> Iterator[tuple[int, 
     Algorithm S: position j is on when ``mulhi(word, positions left) < labels left``. No lane has
     labels left at the end of a stratum, so a stratum begins by setting what is left to its need.
     """
+    if state.blocks:
+        yield from _dealt(state, keys)
+        return
     left = np.zeros(keys[0].shape, np.uint32)
     for start, block in streams.word_blocks(keys, len(state.rows)):
         ranks = streams.mulhi(block, state.remaining[start : start + len(block), None])
@@ -163,6 +189,29 @@ def _labels(state: State, keys: streams.Key, need: Need) -> Iterator[tuple[int, 
             np.less(rank, left, out=labels[offset])
             np.subtract(left, labels[offset], out=left)
         yield start, labels
+
+
+def _dealt(state: State, keys: streams.Key) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """The same a unit at a time, when whole patterns are dealt to units.
+
+    Of a block's patterns the cumulative remaining counts are kept: the draw is below those of the
+    unit's own pattern and of all later ones, and just those fall by one.
+    """
+    at = 0
+    left, patterns = np.zeros((0, 0), np.uint32), np.zeros((0, 0), np.bool_)
+    for start, block in streams.word_blocks(keys, len(state.remaining)):
+        ranks = streams.mulhi(block, state.remaining[start : start + len(block), None])
+        for unit, rank in enumerate(ranks, start):
+            if (number := state.stratum[unit]) >= 0:
+                dealt: layout.Block = state.blocks[int(number)]
+                counts = np.cumsum(dealt.counts).astype(np.uint32)
+                left = np.repeat(counts[:, None], rank.size, axis=1)
+                patterns = dealt.patterns.T.astype(np.bool_)
+            on = rank < left
+            np.subtract(left, on, out=left)
+            labels = np.take(patterns, len(left) - np.count_nonzero(on, axis=0), axis=1)
+            yield at, labels
+            at += len(labels)
 
 
 def _tiles(state: State, keys: streams.Key, need: Need) -> Iterator[tuple[int, NDArray[np.bool_]]]:
@@ -178,13 +227,11 @@ def _tiles(state: State, keys: streams.Key, need: Need) -> Iterator[tuple[int, N
                 begin = row + 1
 
 
-def _count(
-    state: State, members: NDArray[np.uint8], keys: streams.Key, need: Need
-) -> NDArray[np.int32]:
+def _count(state: State, members: Packed, keys: streams.Key, need: Need) -> NDArray[np.int32]:
     """Labels on each row of ``members``: shape (rows of members, lanes)."""
-    counts = np.zeros((len(members), keys[0].size), np.int32)
-    for begin, tile in _tiles(state, keys, need):
-        part = members[:, begin : begin + len(tile)].astype(np.float32)
+    counts = np.zeros((len(members[0]), keys[0].size), np.int32)
+    for (_, tile), packed in zip(_tiles(state, keys, need), members, strict=True):
+        part = np.unpackbits(packed, axis=1, count=len(tile)).astype(np.float32)
         counts += (part @ tile.astype(np.float32)).astype(np.int32)
     return counts
 
@@ -202,13 +249,15 @@ def _reduce(counts: NDArray[np.int32], tables: Tables) -> Tally:
     """Reduce counts of shape (L, lanes), one descriptor at a time, in the order of own ranks."""
     descriptors, lanes = counts.shape
     tally = _nothing(descriptors, tables.levels)
-    maximum = np.zeros(lanes, np.int32)
+    maximum = np.zeros(lanes, tables.rank.dtype)
     for tied in _ties(tables.own):
         for g in tied:
             table = tables.rank[g]
             histogram = np.bincount(counts[g], minlength=len(table))
-            np.add.at(tally.total, table, histogram)
-            tally.exceed[g] = histogram[table >= tables.own[g]].sum()
+            seen = np.flatnonzero(histogram)
+            ranks, times = table[seen], histogram[seen]
+            np.add.at(tally.total, ranks, times)
+            tally.exceed[g] = times[ranks >= tables.own[g]].sum()
             np.maximum(maximum, table[counts[g]], out=maximum)
         # Tied descriptors share one successive maximum, the one over all of them.
         tally.step_down[tied] = np.count_nonzero(maximum >= tables.own[tied[0]])

@@ -75,9 +75,11 @@ def read(source: Any, *, delimiter: str | None = None, encoding: str = "utf-8") 
         paths = list(cast("Iterable[Any]", source))
         if all(isinstance(path, (str, os.PathLike)) for path in paths):
             return _read_files(paths, delimiter, encoding)
+    kind = type(cast("object", source)).__name__
+    remedy = ", made with .collect()" if kind == "LazyFrame" else ""
     raise InputError(
-        f"a {type(cast('object', source)).__name__} cannot be read; give a path, several paths, a "
-        "pandas DataFrame or an Arrow table (polars, pyarrow)"
+        f"a {kind} cannot be read; give a path, several paths, a pandas DataFrame (pd.DataFrame of "
+        f"a dict or list) or an Arrow table (polars, pyarrow{remedy})"
     )
 
 

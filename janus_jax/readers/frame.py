@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -52,7 +53,7 @@ def _column(name: str, series: pd.Series[Any]) -> Column:
         return _column(name, series.sparse.to_dense())
     if isinstance(dtype, pd.CategoricalDtype):
         codes, levels = _factorize(series)
-        return _objects(name, [*levels, None], codes)
+        return replace(_objects(name, [*levels, None], codes), categorical=True)
     if isinstance(dtype, pd.StringDtype):
         codes, levels = _factorize(series)
         return text_column(name, codes, list(levels))

@@ -49,7 +49,34 @@ class Reference:
 
     def shuffle(self, i: int) -> list[int]:
         """Labels of permutation i, in row order."""
-        return self._labels(streams.PERMUTATIONS, i, self.need)
+        if self.problem.clusters is None:
+            return self._labels(streams.PERMUTATIONS, i, self.need)
+        labels = [0] * len(self.problem.errors)
+        units = [unit for block in self.exchanged() for unit in block]
+        words = iter(self._words(streams.PERMUTATIONS, i, len(units)))
+        for block in self.exchanged():
+            # Patterns not yet dealt, an error first: the draw is a place in this list.
+            left = sorted((self.pattern(unit) for unit in block), reverse=True)
+            for unit in block:
+                pattern = left.pop(next(words) * len(left) >> 32)
+                for row, label in zip(unit, pattern, strict=True):
+                    labels[row] = label
+        return labels
+
+    def pattern(self, unit: Sequence[int]) -> tuple[int, ...]:
+        """The observed errors of these rows."""
+        return tuple(int(self.problem.errors[row]) for row in unit)
+
+    def exchanged(self) -> list[list[list[int]]]:
+        """Blocks of units that exchange patterns, each unit a list of rows."""
+        assert self.problem.clusters is not None
+        units: dict[int, list[int]] = {}
+        for row, code in enumerate(self.problem.clusters.tolist()):
+            units.setdefault(code, []).append(row)
+        blocks: dict[tuple[int, int], list[list[int]]] = {}
+        for unit in units.values():  # by first row
+            blocks.setdefault((int(self.problem.strata[unit[0]]), len(unit)), []).append(unit)
+        return [blocks[key] for key in sorted(blocks)]
 
     def counts(self, i: int) -> list[int]:
         """Errors on each descriptor in permutation i."""
@@ -91,8 +118,13 @@ def make_problem(
     descriptors: int = 5,
     pool: int = 3,
     seed: int = 20260524,
+    clusters: Sequence[int] | None = None,
 ) -> Problem:
-    """A problem with so many rows and errors in each stratum, rows mixed; arrays are read-only."""
+    """A problem with so many rows and errors in each stratum, rows mixed; arrays are read-only.
+
+    ``clusters`` are the sizes of clusters, each inside a stratum, in the strata's order; a problem
+    with clusters has no decoys.
+    """
     draw = np.random.default_rng(len(sizes) + sum(sizes))
     n = sum(sizes)
     mixed = draw.permutation(n)
@@ -105,12 +137,23 @@ def make_problem(
     memberships[-1:] = True
     memberships[3:4] = False
     upper = np.array(sizes) + 1
+    units = None
+    if clusters is not None:
+        pool = 0
+        # Codes in no order, and with gaps.
+        codes = 3 * draw.permutation(len(clusters)).astype(np.int32) - 5
+        units = np.repeat(codes, clusters)[mixed]
+        units.flags.writeable = False
+        # Not the first rows of a stratum, which would make whole clusters wrong.
+        ends = np.cumsum(sizes)
+        wrong = [w for part in np.split(wrong, ends[:-1]) for w in draw.permutation(part).tolist()]
     problem = Problem(
         memberships=memberships,
         errors=np.array(wrong, np.bool_)[mixed],
         strata=strata[mixed],
         pool=draw.integers(0, upper, (pool, len(sizes))).astype(np.int32),
         seed=seed,
+        clusters=units,
     )
     for array in (problem.memberships, problem.errors, problem.strata, problem.pool):
         array.flags.writeable = False
@@ -143,6 +186,10 @@ CASES: Final[dict[str, Problem]] = {
     "one row": make_problem((1,), (1,), descriptors=1),
     "long": make_problem((700, 3, 398), (300, 2, 100), descriptors=2),
     "a stratum with no rows": make_problem((9, 0, 14), (4, 0, 5)),
+    "clusters": make_problem((36, 12), (15, 6), clusters=(2, 3, 1) * 6 + (4, 4, 2, 2)),
+    "clusters of one row": make_problem(_SIZES, (4, 1, 2, 3), clusters=(1,) * 23),
+    "one cluster": make_problem((5,), (2,), clusters=(5,)),
+    "clusters without and full of errors": make_problem((8, 8), (0, 8), clusters=(2,) * 8),
 }
 
 
@@ -291,6 +338,24 @@ class BackendConformance:
         for code in range(problem.pool.shape[1]):
             inside = problem.strata == code
             assert (shuffles[:, inside].sum(axis=1) == problem.errors[inside].sum()).all()
+
+    def test_clusters_of_one_row_are_rows(self, backend: Backend) -> None:
+        plain, clustered = CASES["strata"], CASES["clusters of one row"]
+        shuffles = [backend.shuffles(backend.prepare(p, LANES), IDS) for p in (plain, clustered)]
+        np.testing.assert_array_equal(shuffles[0], shuffles[1])
+
+    def test_patterns_stay_whole(self, backend: Backend) -> None:
+        problem = CASES["clusters"]
+        shuffles = backend.shuffles(backend.prepare(problem, LANES), IDS)
+        reference = Reference(problem)
+        moved = 0
+        for block in reference.exchanged():
+            observed = sorted(reference.pattern(unit) for unit in block)
+            for labels in shuffles.tolist():
+                patterns = [tuple(labels[row] for row in unit) for unit in block]
+                assert sorted(patterns) == observed
+                moved += patterns != [reference.pattern(unit) for unit in block]
+        assert moved
 
     def test_streams_of_permutations_and_decoys_differ(self, backend: Backend) -> None:
         problem = CASES["one stratum"]

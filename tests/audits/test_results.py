@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import janus_jax
-from tests.audits import cli
+from tests.audits import cli, made
 from tests.oracle import tables
 
 SCHEMA = json.loads(
@@ -188,3 +188,76 @@ def test_a_small_k_for_the_library_is_warned_of_before_running() -> None:
     assert "--decoys 800" in run.err
     quiet = cli.call("audit", *GSM8K, "--backend", "numpy", "--permutations", "999")
     assert "few for L" not in quiet.err
+
+
+def test_declared_categories_are_levels_and_an_included_column_is_used() -> None:
+    grades = pd.Categorical([1, 2, 3, 4] * 20)
+    frame = pd.DataFrame({"tier": grades, "n_errors": [0, 1] * 40, "wrong": [0, 1, 1, 0, 1] * 16})
+    result = janus_jax.audit(frame, error="wrong", permutations=99, backend="numpy").to_dict()
+    assert {d["name"] for d in result["descriptors"]} == {f"tier = {i}" for i in (1, 2, 3, 4)}
+    assert cli.not_used(result) == {"n_errors": "named like another outcome"}
+    more = janus_jax.audit(
+        frame, error="wrong", permutations=99, backend="numpy", include="n_errors"
+    ).to_dict()
+    assert "n_errors" in {d["name"] for d in more["descriptors"]}
+    assert len(more["descriptors"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--strata", "correct_175b_verification"), "that is the outcome"),
+        (("--stratify", "correct_175b_verification"), "that is the outcome"),
+        (("--cluster", "correct_175b_verification"), "that is the outcome"),
+        (("--id", "correct_175b_verification"), "that is the outcome"),
+        (("--split-column", "has_money", "--discovery", "0.3"), "does not go with"),
+        (("--conjunction", "a = n_steps & nope"), "the descriptors are 'q_words > 42'"),
+    ],
+)
+def test_roles_that_cannot_be(words: tuple[str, ...], said: str) -> None:
+    assert said in cli.refused(*GSM8K, *words)
+
+
+def test_an_outcome_read_the_wrong_way_round_is_warned_of() -> None:
+    run = cli.call("audit", GSM8K[0], "--error", "correct_175b_verification", *cli.FAST)
+    assert run.status == 0
+    assert "its name says the opposite" in run.err
+
+
+def test_repeated_ids_that_are_no_clusters_are_warned_of() -> None:
+    path = tables.table_of("livecodebench_o1.csv")
+    run = cli.call("audit", path, "--correct", "correct_o1mini", *cli.FAST)
+    assert "rows share values of 'contest_id'" in run.err
+
+
+def test_a_holdout_without_descriptors_is_still_there(tmp_path: Path) -> None:
+    path = made.write(tmp_path / "one.csv", {"error": [0, 1] * 50})
+    result = cli.audit(path, "--error", "error", *cli.FAST)
+    assert result["data"]["holdout"]["n"] == 50
+    assert not any("no holdout" in note for note in result["notes"])
+
+
+def test_strong_findings_in_a_large_table_need_no_big_integers(tmp_path: Path) -> None:
+    # p is far below every boundary: deciding it exactly would take minutes and gigabytes.
+    flag = [int(i % 3 == 0) for i in range(300_000)]
+    error = [int(f if i % 10 else 1 - f) for i, f in enumerate(flag)]
+    path = made.write(tmp_path / "tall.csv", {"flag": flag, "error": error})
+    result = cli.audit(
+        path, "--error", "error", "--permutations", "2", "--decoys", "2", "--backend", "numpy"
+    )
+    assert cli.one(result, "flag")["status"] == "confirmed"
+    assert cli.one(result, "flag")["p_exact"] < 2.3e-308
+    assert any("leave the range of floats" in note for note in result["notes"])
+
+
+def test_adjusted_lifts_stand_beside_the_plain_ones(tmp_path: Path) -> None:
+    result = cli.audit(*GSM8K, "--strata", "has_money", *cli.FAST, "--out", tmp_path)
+    d = cli.one(result, "n_steps > 3")["discovery"]
+    assert d["lift"] != d["lift_adjusted"]
+    with (tmp_path / "findings.csv").open(newline="", encoding="utf-8") as file:
+        row = next(r for r in csv.DictReader(file) if r["name"] == "n_steps > 3")
+    assert float(row["discovery_lift"]) == d["lift"]
+    assert float(row["discovery_lift_adjusted"]) == d["lift_adjusted"]
+    report = (tmp_path / "report.md").read_text()
+    line = next(line for line in report.splitlines() if line.startswith("| n\\_steps \\> 3"))
+    assert f"{d['lift']:+.3f} | {d['lift_adjusted']:+.3f}" in line

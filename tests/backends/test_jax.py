@@ -6,8 +6,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -18,7 +24,7 @@ import pytest
 from janus_backends import jax_backend
 from janus_backends.jax_backend import THREEFRY, JaxBackend, State
 from janus_jax import streams
-from janus_jax.interface import Problem
+from janus_jax.interface import Problem, Tables, tally_counts
 from janus_jax.testing import BackendConformance
 from janus_jax.testing.conformance import (
     CASES,
@@ -28,6 +34,8 @@ from janus_jax.testing.conformance import (
     make_problem,
     make_tables,
 )
+
+ROOT = Path(__file__).parents[2]
 
 
 class TestJaxBackend(BackendConformance):
@@ -212,31 +220,52 @@ def test_another_problem_of_the_same_shape_is_not_traced_again(
 def _lowerable(state: State, problem: Problem) -> dict[str, tuple[Any, tuple[Any, ...]]]:
     words = np.zeros(2, np.uint32)
     key = jax.random.wrap_key_data(jnp.asarray(words), impl=THREEFRY)
-    ids = np.zeros(state.plan.lanes, np.uint32)
+    lanes = state.plan.lanes * state.plan.mesh.size
+    ids, weight = np.zeros(lanes, np.uint32), np.ones(lanes, np.int32)
     tables = make_tables(problem)
     reducer = jax_backend._reducer(state, tables)  # pyright: ignore[reportPrivateUsage]
-    plan, walk, need = state.plan, state.walk, state.need
-    return {
-        "count": (jax_backend.count_kernel, (plan, words, ids, need, walk, state.members)),
+    plan, walk, need, deal = state.plan, state.walk, state.need, state.deal
+    every = {
+        "count": (jax_backend.count_kernel, (plan, words, ids, need, walk, deal, state.members)),
+        "tally": (
+            jax_backend.tally_kernel,
+            (plan, 8, words, ids, weight, need, walk, deal, reducer),
+        ),
+    }
+    if deal is not None:
+        return every | {"deal": (jax_backend.deal_kernel, (plan, words, ids, deal, state.columns))}
+    return every | {
         "decoy": (
             jax_backend.decoy_kernel,
             (plan, (words, words), ids, state.pool, walk, state.errors),
         ),
         "shuffle": (jax_backend.shuffle_kernel, (plan, key, ids, need, walk, state.columns)),
-        "tally": (
-            jax_backend.tally_kernel,
-            (plan, 4, words, ids, np.int32(6), need, walk, state.members, reducer),
-        ),
     }
 
 
-@pytest.mark.parametrize("kernel", ["count", "decoy", "shuffle", "tally"])
-@pytest.mark.parametrize("unroll", [1, 8])
+@pytest.fixture
+def by_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count by the matrix product that accelerators use."""
+    plan = JaxBackend._plan  # pyright: ignore[reportPrivateUsage]
+
+    def changed(self: JaxBackend, n: int, descriptors: int, lanes: int) -> Any:
+        return dataclasses.replace(plan(self, n, descriptors, lanes), bits=False)
+
+    monkeypatch.setattr(JaxBackend, "_plan", changed)
+
+
+@pytest.mark.usefixtures("by_product")
+@pytest.mark.parametrize(
+    ("kernel", "clusters"),
+    [
+        ("count", False), ("decoy", False), ("shuffle", False), ("tally", False),
+        ("count", True), ("deal", True), ("tally", True),
+    ],
+)  # fmt: skip
 def test_the_kernels_lower_for_accelerators(
-    backend: JaxBackend, kernel: str, unroll: int, monkeypatch: pytest.MonkeyPatch
+    backend: JaxBackend, kernel: str, clusters: bool
 ) -> None:
-    monkeypatch.setattr(jax_backend, "_UNROLL_CPU", unroll)
-    problem = make_problem((9, 4), (3, 2))
+    problem = make_problem((8, 4), (3, 2), clusters=(2,) * 6 if clusters else None)
     function, arguments = _lowerable(backend.prepare(problem, 6), problem)[kernel]
     lowered = function.trace(*arguments).lower(lowering_platforms=("cuda", "rocm", "tpu"))
     text = lowered.as_text()
@@ -245,13 +274,130 @@ def test_the_kernels_lower_for_accelerators(
     assert not re.search(r"[x<]b?f\d|callback", text)
 
 
-def test_unrolled_steps_change_nothing(
-    backend: JaxBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(jax_backend, "_UNROLL_CPU", 8)
-    problem = CASES["strata"]
+@pytest.mark.usefixtures("by_product")
+@pytest.mark.parametrize("case", ["strata", "clusters"])
+def test_the_matrix_product_gives_the_same_counts(backend: JaxBackend, case: str) -> None:
+    problem = CASES[case]
     counts = backend.counts(backend.prepare(problem, 7), IDS)
     np.testing.assert_array_equal(counts, [Reference(problem).counts(i) for i in IDS.tolist()])
+
+
+def test_500_slice_sizes_are_traced_once(backend: JaxBackend, traces: list[str]) -> None:
+    jax.clear_caches()
+    n = 600
+    errors, strata = np.arange(n) % 3 == 0, np.zeros(n, np.int32)
+    pool = np.zeros((0, 1), np.int32)
+    for size in range(1, 501, 25):
+        members = np.arange(n)[None] < size + np.arange(25)[:, None]
+        problem = Problem(members, errors, strata, pool, seed=1)
+        tables = make_tables(problem, levels=4)
+        backend.tally(backend.prepare(problem, 6), IDS[:2], tables)
+    assert traces == ["_count"]
+
+
+# Large problems
+
+
+def test_many_tiles_of_descriptors(backend: JaxBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    # 5 descriptors in tiles of 2: the last one is padding, and must not count.
+    monkeypatch.setattr(jax_backend, "_TILE", 2)
+    problem = CASES["long"]
+    problem = dataclasses.replace(problem, memberships=np.repeat(problem.memberships, 3, 0)[:5])
+    state, tables = backend.prepare(problem, 7), make_tables(problem)
+    reference = Reference(problem)
+    counts = [reference.counts(i) for i in IDS.tolist()]
+    np.testing.assert_array_equal(backend.counts(state, IDS), counts)
+    assert_same(backend.tally(state, IDS, tables), tally_counts(np.array(counts), tables))
+
+
+def test_narrow_tables_are_taken(backend: JaxBackend) -> None:
+    problem = CASES["strata"]
+    wide = make_tables(problem)
+    narrow = Tables(wide.rank.astype(np.int16), wide.own, wide.levels)
+    state = backend.prepare(problem, 7)
+    assert_same(backend.tally(state, IDS, narrow), backend.tally(state, IDS, wide))
+
+
+def test_a_device_without_memory_gets_fewer_lanes(
+    backend: JaxBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = jax_backend.tally_kernel
+    tried: list[int] = []
+
+    def full(plan: jax_backend.Plan, *rest: Any) -> Any:
+        tried.append(plan.lanes)
+        if plan.lanes > 2:
+            raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory")
+        return kernel(plan, *rest)
+
+    problem = CASES["strata"]
+    state, tables = backend.prepare(problem, 8), make_tables(problem)
+    monkeypatch.setattr(jax_backend, "tally_kernel", full)
+    with pytest.warns(UserWarning, match="no memory for . permutations side by side; going on"):
+        result = backend.tally(state, IDS, tables)
+    assert tried == [8, 4, *[2] * 6]
+    assert_same(result, Reference(problem).tally(IDS, tables))
+
+
+def test_another_failure_of_a_device_is_not_swallowed(
+    backend: JaxBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise jax.errors.JaxRuntimeError("INTERNAL: a fault")
+
+    state = backend.prepare(CASES["strata"], 8)
+    monkeypatch.setattr(jax_backend, "count_kernel", broken)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="a fault"):
+        backend.counts(state, IDS)
+
+
+# Several devices
+
+DEVICES = """
+import json
+from janus_backends.jax_backend import JaxBackend
+from janus_jax.testing.conformance import CASES, IDS, make_tables
+
+backend = JaxBackend()
+assert backend.describe().device == "cpu:0 x8"
+said = {}
+for case in ("strata", "clusters"):
+    problem = CASES[case]
+    state = backend.prepare(problem, 9)
+    tally = backend.tally(state, IDS, make_tables(problem))
+    said[case] = [
+        backend.counts(state, IDS).tolist(),
+        *(part.tolist() for part in (tally.maxima, tally.exceed, tally.step_down, tally.total)),
+    ]
+state = backend.prepare(CASES["strata"], 9)
+said["decoys"] = [part.tolist() for part in backend.decoys(state, IDS)]
+said["shuffles"] = backend.shuffles(state, IDS).tolist()
+print(json.dumps(said))
+"""
+
+
+def test_eight_devices_give_the_same_as_one(backend: JaxBackend) -> None:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "backends")]),
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+        "JAX_PLATFORMS": "cpu",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", DEVICES], stdout=subprocess.PIPE, text=True, check=True,
+        env=environment,
+    )  # fmt: skip
+    eight: dict[str, Any] = json.loads(done.stdout)
+    state = backend.prepare(CASES["strata"], 7)
+    assert eight.pop("decoys") == [part.tolist() for part in backend.decoys(state, IDS)]
+    assert eight.pop("shuffles") == backend.shuffles(state, IDS).tolist()
+    for case, (counts, *sums) in eight.items():
+        problem = CASES[case]
+        state = backend.prepare(problem, 7)
+        tally = backend.tally(state, IDS, make_tables(problem))
+        assert counts == backend.counts(state, IDS).tolist()
+        parts = (tally.maxima, tally.exceed, tally.step_down, tally.total)
+        assert sums == [part.tolist() for part in parts]
 
 
 @pytest.mark.parametrize(("n", "descriptors"), [(80, 10), (1000, 3), (600, 400)])
@@ -264,4 +410,4 @@ def test_the_stated_memory_is_what_the_compiler_takes(
     memory = function.lower(*arguments).compile().memory_analysis()
     taken = memory.temp_size_in_bytes / state.plan.lanes
     stated = backend.bytes_per_permutation(problem)
-    assert taken <= stated <= 2 * taken
+    assert taken <= stated <= 3 * taken

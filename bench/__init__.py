@@ -1,0 +1,1 @@
+"""What the permutation engine costs, beside what a user would pick instead."""
