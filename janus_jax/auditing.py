@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,16 @@ from janus_jax.document import make_document
 from janus_jax.errors import InputError
 from janus_jax.exchange import shuffled_part
 from janus_jax.interface import Backend, Problem
-from janus_jax.permutations import DEFAULT_MEMORY, Running
-from janus_jax.plan import Plan, make_plan
+from janus_jax.permutations import DEFAULT_MEMORY, Progress, Running
+from janus_jax.plan import (
+    PLAN_OPTIONS,
+    Method,
+    MissingOutcome,
+    Plan,
+    Repeats,
+    StatisticName,
+    make_plan,
+)
 from janus_jax.prepare import Prepared, prepare
 from janus_jax.processes import ALONE, BACKEND
 from janus_jax.readers import read
@@ -26,11 +34,59 @@ from janus_jax.result import AuditResult
 from janus_jax.screen import Screened, screen
 from janus_jax.split import DISCOVERY
 
+Names = str | Sequence[str]
+"""One name, or several."""
+Decimal = str | int | float
+"""A decimal; text is taken exactly as written."""
+
 # Fewer label draws than this take NumPy less time than importing and compiling JAX takes.
 _SMALL_WORK = 20_000_000
 
 
-def audit(source: object, **options: Any) -> AuditResult:
+def audit(
+    source: object,
+    *,
+    error: str | None = None,
+    correct: str | None = None,
+    score: str | None = None,
+    pass_at: Decimal | None = None,
+    missing_outcome: MissingOutcome | None = None,
+    id: Names | None = None,
+    repeats: Repeats | None = None,
+    cluster: str | None = None,
+    descriptor: Names | None = None,
+    include: Names | None = None,
+    exclude: Names | None = None,
+    categorical: Names | None = None,
+    numeric: Names | None = None,
+    na: Names | None = None,
+    conjunction: Names | None = None,
+    pairs: bool | None = None,
+    split_column: str | None = None,
+    discovery: Decimal | None = None,
+    seed: int | None = None,
+    stratify: str | None = None,
+    preset: str | None = None,
+    min_support: int | None = None,
+    min_prevalence: Decimal | None = None,
+    max_prevalence: Decimal | None = None,
+    statistic: StatisticName | None = None,
+    rule: Method | None = None,
+    decoys: int | None = None,
+    q: Decimal | None = None,
+    alpha: Decimal | None = None,
+    min_holdout_lift: Decimal | None = None,
+    permutations: int | None = None,
+    strata: str | None = None,
+    backend: str = "auto",
+    batch: int | None = None,
+    memory: int = DEFAULT_MEMORY,
+    progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+) -> AuditResult:
     """Find where errors concentrate: screen on discovery, confirm on holdout.
 
     Parameters
@@ -38,13 +94,31 @@ def audit(source: object, **options: Any) -> AuditResult:
     source
         A path, several paths, a pandas DataFrame, or any Arrow-compatible table (polars, pyarrow):
         one row per example.
-    **options
-        The command line's options with underscores: ``error="wrong"`` or ``correct=`` or ``score=``
-        with ``pass_at=``; ``descriptor=``, ``exclude=``, ``conjunction=`` ... as
-        :class:`janus_jax.plan.Plan` lists them; those of :func:`run_audit`; and ``memory=`` (bytes
-        for the permutations in flight), ``batch=`` (permutations side by side), ``progress=``
-        (called with permutations done and wanted), ``checkpoint=`` (a file that keeps the sums of
-        a long run) and ``resume=True`` (go on from it).
+    error, correct, score
+        The outcome column, exactly one of them: true = wrong, true = right, or a score that is
+        right from ``pass_at`` up.
+    pass_at, missing_outcome, id, repeats, cluster
+        How outcomes and examples are read.
+    descriptor, include, exclude, categorical, numeric, na, conjunction, pairs
+        What to test.
+    split_column, discovery, seed, stratify
+        How examples are dealt to discovery and holdout.
+    preset, min_support, min_prevalence, max_prevalence
+        Which descriptors are eligible.
+    statistic, rule, decoys, q, alpha, min_holdout_lift, permutations, strata
+        How the library is screened and confirmed.
+    backend, batch, memory
+        What draws the permutations: "auto" or a name; how many side by side; bytes they may use.
+        None of these changes a result.
+    progress
+        Called with permutations done and wanted.
+    checkpoint, resume
+        A file that keeps the sums of a long run, and whether to go on from it.
+    delimiter, encoding
+        Of text files.
+
+    All but the last two groups are described in :class:`janus_jax.plan.Plan`, with their defaults;
+    None takes the preset's value, then the default. They are the command line's options.
 
     Returns
     -------
@@ -71,36 +145,18 @@ def audit(source: object, **options: Any) -> AuditResult:
     >>> result.confirmed
     ['long']
     """
-    ways = {name: options.pop(name) for name in _WAYS if name in options}
-    kept = ways.pop("checkpoint", None)
-    resume = bool(ways.pop("resume", False))
-    if resume and kept is None:
+    given = locals()
+    plan = make_plan({name: given[name] for name in PLAN_OPTIONS})
+    if resume and checkpoint is None:
         raise InputError("resume=True needs checkpoint=FILE, the file to go on from")
-    checkpoint = None if kept is None else Checkpoint(kept, resume=resume, processes=ALONE)
-    running = Running(
-        memory=ways.pop("memory", DEFAULT_MEMORY),
-        batch=ways.pop("batch", None),
-        progress=ways.pop("progress", None),
-        checkpoint=checkpoint,
+    kept = Checkpoint(checkpoint, resume=resume, processes=ALONE) if checkpoint else None
+    running = Running(memory=memory, batch=batch, progress=progress, checkpoint=kept)
+    result = run_audit(
+        source, plan, backend=backend, running=running, delimiter=delimiter, encoding=encoding
     )
-    result = run_audit(source, make_plan(options), running=running, **ways)
-    if checkpoint is not None:
-        checkpoint.remove()
+    if kept is not None:
+        kept.remove()
     return result
-
-
-_WAYS = (
-    "backend",
-    "batch",
-    "memory",
-    "progress",
-    "checkpoint",
-    "resume",
-    "delimiter",
-    "encoding",
-    "warn",
-    "command",
-)
 
 
 def run_audit(

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from janus_jax import __version__
 from janus_jax.errors import InputError, JanusError
+from janus_jax.output import check_targets, publish, usable_streams, writing
 from janus_jax.plan import METHODS, PRESETS, Plan, make_plan
 
 if TYPE_CHECKING:
     from janus_jax.checkpoint import Checkpoint
     from janus_jax.processes import Processes
-    from janus_jax.result import AuditResult
 
 PROGRAM = "janus-jax"
 
@@ -41,6 +41,7 @@ or input, 3 the named backend cannot run here, 130 interrupted.
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    usable_streams()
     try:
         options = _parser().parse_args(arguments)
         return options.run(options, arguments)
@@ -76,7 +77,8 @@ _NOTHING_KEPT = (
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message}; see {self.prog} --help")
+        command = f"{PROGRAM} COMMAND" if self.prog == PROGRAM else self.prog
+        raise InputError(f"{message}; see {command} --help")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -304,7 +306,7 @@ def _run(
     processes: Processes,
 ) -> int:
     if processes.first:
-        _check_targets(options)
+        check_targets(options.results, options.out, options.json, options.checkpoint)
 
     from janus_jax.auditing import run_audit
     from janus_jax.permutations import DEFAULT_MEMORY, Running
@@ -336,25 +338,10 @@ def _run(
             command=shlex.join([PROGRAM, *arguments]),
         )
     if processes.first:
-        _publish(result, options)
+        publish(result, options.out, options.json)
     if checkpoint is not None:
         checkpoint.remove()
     return 0
-
-
-def _publish(result: AuditResult, options: argparse.Namespace) -> None:
-    from janus_jax.terminal import print_result
-
-    with _writing():
-        if options.out:
-            result.write(options.out)
-        if options.json and options.json != "-":
-            Path(options.json).write_text(result.to_json(), encoding="utf-8")
-    if options.json == "-":
-        sys.stdout.write(result.to_json())
-    else:
-        print_result(result.to_dict(), sys.stdout)
-    sys.stdout.flush()
 
 
 def _checkpoint(options: argparse.Namespace, processes: Processes) -> Checkpoint | None:
@@ -368,7 +355,7 @@ def _checkpoint(options: argparse.Namespace, processes: Processes) -> Checkpoint
                 "--resume needs the file to go on from: --checkpoint FILE or --out DIR"
             )
         return None
-    with _writing():
+    with writing():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     checkpoint = Checkpoint(path, resume=options.resume, processes=processes)
     if checkpoint.left_over:
@@ -438,12 +425,15 @@ def _clean_stdout(processes: Processes) -> Generator[None]:
 def _backends(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     from janus_jax.registry import available
 
+    lines: list[str] = []
     for entry in available():
         if entry.description is not None:
             status = f"{entry.description.version} on {entry.description.device}"
         else:
             status = f"cannot run here: {entry.reason}"
-        print(f"{entry.name}: {status}  [{entry.origin}]")
+        lines.append(f"{entry.name}: {status}  [{entry.origin}]")
+    with writing("standard output"):
+        print("\n".join(lines), flush=True)
     return 0
 
 
@@ -453,31 +443,6 @@ def _whole(option: str, text: str | None, least: int = 1) -> int | None:
     if not text.isdecimal() or int(text) < least:
         raise InputError(f"{option} is {text!r}, but it must be a whole number from {least}")
     return int(text)
-
-
-def _check_targets(options: argparse.Namespace) -> None:
-    """Find out that a result could not be written before it is computed."""
-    with _writing():
-        if options.out:
-            Path(options.out).mkdir(parents=True, exist_ok=True)
-            if not os.access(options.out, os.W_OK):
-                raise PermissionError(13, "not writable", options.out)
-        if options.json and options.json != "-":
-            target = Path(options.json)
-            if target.is_dir():
-                raise IsADirectoryError(21, "a directory; name a file", options.json)
-            if not os.access(target if target.exists() else target.parent, os.W_OK):
-                raise PermissionError(13, "not writable, or no such folder", options.json)
-
-
-@contextmanager
-def _writing() -> Generator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise InputError(f"cannot write {error.filename}: {error.strerror}") from error
 
 
 if __name__ == "__main__":

@@ -201,6 +201,10 @@ class Plan:
         return plain
 
 
+PLAN_OPTIONS = tuple(f.name for f in fields(Plan))
+"""The options that decide what an audit computes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Eligibility:
     """Support and prevalence a descriptor must have, counted without looking at errors.
@@ -295,9 +299,10 @@ def make_plan(options: Mapping[str, Any]) -> Plan:
     InputError
         An option is unknown, out of range or contradicts another; the message says what to write.
     """
-    known = {f.name: f for f in fields(Plan)}
-    if unknown := sorted(set(options) - set(known)):
-        raise InputError(f"unknown option {unknown[0]!r}; the options are {', '.join(known)}")
+    if unknown := sorted(set(options) - set(PLAN_OPTIONS)):
+        raise InputError(
+            f"unknown option {unknown[0]!r}; the options are {', '.join(PLAN_OPTIONS)}"
+        )
     given = {name: value for name, value in options.items() if value is not None}
     preset = given.get("preset")
     if preset is not None:

@@ -61,18 +61,16 @@ class AuditResult:
 
         The folder is made when it does not exist; files of these names are replaced.
         """
+        from janus_jax.output import RESULT_FILES
         from janus_jax.report import findings_csv
 
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        texts = {
-            "result.json": self.to_json(),
-            "findings.csv": findings_csv(self.document),
-            "report.md": self.to_markdown(),
-        }
-        for name, text in texts.items():
-            (target / name).write_text(text, encoding="utf-8", newline="")
-        return [target / name for name in texts]
+        texts = (self.to_json(), findings_csv(self.document), self.to_markdown())
+        paths = [target / name for name in RESULT_FILES]
+        for path, text in zip(paths, texts, strict=True):
+            path.write_text(text, encoding="utf-8", newline="")
+        return paths
 
     def __repr__(self) -> str:
         from janus_jax.report import answer

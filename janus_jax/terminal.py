@@ -43,11 +43,17 @@ _LEFT_OUT_FIRST = (
 _SHOWN = 40  # descriptors listed before "... more"
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line, which ends quietly with status 0."""
+        raise BrokenPipeError
+
+
 def print_result(document: Document, stream: TextIO) -> None:
     """Print the result: the answer, the descriptors tested, the methods side by side, the notes."""
     # Text flows: a terminal wraps it, a file keeps one line a sentence. Tables need a width.
     width = None if stream.isatty() else _FILE_WIDTH
-    console = Console(
+    console = _Console(
         file=stream, highlight=False, emoji=False, markup=False, soft_wrap=True, width=width
     )
     said = answer(document)

@@ -24,6 +24,9 @@ from janus_jax.interface import Description, Ids, Problem, Tables, Tally
 _LANES: Final = 1 << 13
 # Positions counted by one matrix product.
 _TILE: Final = 512
+# Up to so many descriptors set bits are counted instead: a product so small takes longer to hand to
+# the threads of a BLAS than to do.
+_FEW: Final = 64
 
 Need = NDArray[np.uint32]
 """Labels to place in each stratum: shape (S,), or (S, lanes) when lanes differ."""
@@ -231,8 +234,12 @@ def _count(state: State, members: Packed, keys: streams.Key, need: Need) -> NDAr
     """Labels on each row of ``members``: shape (rows of members, lanes)."""
     counts = np.zeros((len(members[0]), keys[0].size), np.int32)
     for (_, tile), packed in zip(_tiles(state, keys, need), members, strict=True):
-        part = np.unpackbits(packed, axis=1, count=len(tile)).astype(np.float32)
-        counts += (part @ tile.astype(np.float32)).astype(np.int32)
+        if len(packed) <= _FEW:
+            for on, labels in zip(packed.T, np.packbits(tile, axis=0), strict=True):
+                counts += np.bitwise_count(on[:, None] & labels)
+        else:
+            part = np.unpackbits(packed, axis=1, count=len(tile)).astype(np.float32)
+            counts += (part @ tile.astype(np.float32)).astype(np.int32)
     return counts
 
 

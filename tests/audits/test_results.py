@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 import json
 import re
@@ -14,6 +15,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import janus_jax
+from janus_jax.errors import InputError
+from janus_jax.plan import PLAN_OPTIONS, make_plan
 from tests.audits import cli, made
 from tests.oracle import tables
 
@@ -161,7 +164,6 @@ def test_the_object(tmp_path: Path) -> None:
     ("words", "said"),
     [
         ({"error": "wrong", "correct": "right"}, "more than one outcome"),
-        ({"error": "wrong", "desciptor": ["a"]}, "desciptor"),
         ({"error": "nope"}, "no such column"),
         ({"error": "wrong", "q": 0}, "--q is 0"),
     ],
@@ -170,6 +172,17 @@ def test_the_function_refuses_with_the_same_words(words: dict[str, Any], said: s
     frame = pd.DataFrame({"wrong": [0, 1] * 20, "right": [1, 0] * 20, "a": [0, 0, 1, 1] * 10})
     with pytest.raises(janus_jax.InputError, match=said):
         janus_jax.audit(frame, **words)
+
+
+def test_the_functions_keywords_are_the_options() -> None:
+    words = inspect.signature(janus_jax.audit).parameters
+    help_text = cli.call("audit", "--help").out
+    assert set(PLAN_OPTIONS) < set(words)
+    for name in words:
+        if name not in ("source", "progress"):
+            assert f"--{name.replace('_', '-')} " in help_text + " ", name
+    with pytest.raises(InputError, match="unknown option 'desciptor'"):
+        make_plan({"error": "wrong", "desciptor": ["a"]})
 
 
 def test_nothing_computed_is_lost_when_a_target_cannot_be_written(tmp_path: Path) -> None:

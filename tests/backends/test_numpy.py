@@ -17,11 +17,13 @@ class TestNumpyBackend(BackendConformance):
         return NumpyBackend()
 
 
+@pytest.mark.parametrize("few", [0, 64])
 @pytest.mark.parametrize("tile", [1, 2, 5, 1101])
-def test_the_tile_of_the_product_changes_nothing(
-    tile: int, monkeypatch: pytest.MonkeyPatch
+def test_the_tile_and_the_way_to_count_change_nothing(
+    tile: int, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(numpy_backend, "_TILE", tile)
+    monkeypatch.setattr(numpy_backend, "_FEW", few)
     backend, problem = NumpyBackend(), CASES["strata"]
     counts = backend.counts(backend.prepare(problem, 5), IDS)
     np.testing.assert_array_equal(counts, [Reference(problem).counts(i) for i in IDS.tolist()])

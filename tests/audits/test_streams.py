@@ -1,0 +1,76 @@
+"""Standard output that is closed, full, narrow-minded or gone; targets that are inputs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.audits import cli
+from tests.oracle import tables
+
+GSM8K = tables.table_of("gsm8k_openai_4models.csv")
+WORDS = ("--correct", "correct_175b_verification", "--backend", "numpy", "--permutations", "399")
+
+
+def shell(tail: str, path: Path = GSM8K, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a shell with something after it; PIPESTATUS counts, not the tail's."""
+    command = f"{sys.executable} -m janus_jax audit '{path}' {' '.join(WORDS)}"
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{command} {tail}"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("tail", ["| head -1", ">&-", "--json - >&-", "2>&-"])
+def test_a_reader_that_went_away_is_no_failure(tail: str) -> None:
+    run = shell(tail)
+    assert run.returncode == 0, run.stderr
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("tail", "what"),
+    [("> /dev/full", "standard output"), ("--json - > /dev/full", "standard output"),
+     ("--json /dev/full", "/dev/full")],
+)  # fmt: skip
+def test_a_full_device_is_one_message(tail: str, what: str) -> None:
+    run = shell(tail)
+    assert run.returncode == 2
+    assert f"cannot write {what}: No space left on device" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_an_encoding_that_lacks_a_letter_gets_an_escape(tmp_path: Path) -> None:
+    path = tmp_path / "names.csv"
+    rows = [f"{'größe' if i % 2 else '東京'},{i % 3 % 2}" for i in range(80)]
+    path.write_text("ort,correct_175b_verification\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    run = shell("", path, PYTHONIOENCODING="ascii")
+    assert run.returncode == 0, run.stderr
+    assert r"ort = gr\xf6\xdfe" in run.stdout
+    assert r"ort = \u6771\u4eac" in run.stdout
+
+
+def test_an_input_is_never_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "findings.csv"
+    shutil.copy(GSM8K, path)
+    before = path.read_bytes()
+    link = tmp_path / "link.json"
+    link.symlink_to(path)
+    for target in (("--json", path), ("--json", link), ("--out", tmp_path)):
+        message = cli.refused(path, *WORDS, *target)
+        assert "is an input" in message
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["--out", "--json", "--checkpoint"])
+def test_an_empty_target_is_a_mistake(option: str) -> None:
+    assert f"{option} is empty" in cli.refused(GSM8K, *WORDS, option, "")
