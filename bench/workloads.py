@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from janus_jax.interface import Problem, Tables
-from janus_jax.statistic import Margins, Thresholds, rank_table
+from janus_jax.statistic import Margins, Thresholds, rank_all, rank_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,4 +100,4 @@ def make_tables(work: Workload) -> Tables:
     observed = work.members[:, work.errors].sum(axis=1).tolist()
     keys = [margin.key(count) for margin, count in zip(margins, observed, strict=True)]
     thresholds = Thresholds(keys)
-    return Tables(rank_table(margins, thresholds), thresholds.own, len(thresholds))
+    return Tables(rank_table(margins, rank_all(margins, thresholds)), thresholds.own, len(thresholds))

@@ -18,7 +18,7 @@ from janus_jax.interface import Backend
 from janus_jax.library import Counts
 from janus_jax.plan import Plan
 from janus_jax.rules import procedure_a, procedure_a_exact
-from janus_jax.statistic import Thresholds, exact_exceedances, expected_exceedances
+from janus_jax.statistic import Ranks, Thresholds, exact_exceedances, expected_exceedances
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ def closed_form(
     library: Sequence[Counts],
     pool: Sequence[Counts],
     thresholds: Thresholds,
+    ranks: Ranks,
     plan: Plan,
     backend: Backend,
     state: object,
@@ -67,19 +68,25 @@ def closed_form(
         Counts of the L descriptors and of the decoy sources, in library order.
     thresholds
         The library's observed values.
+    ranks
+        Ranks of the margins of both.
     state
         What the backend made of the problem.
     """
     margins = [counts.margins for counts in library]
     sources = [counts.margins for counts in pool]
-    reached, q = thresholds.reached.tolist(), Fraction(plan.q)
+    levels, reached, q = len(thresholds), thresholds.reached.tolist(), Fraction(plan.q)
+    mean_expected = expected_exceedances(margins, ranks, levels)
+    scale = Fraction(len(library), len(sources)) if sources else Fraction(0)
+    same = sources == margins  # the usual case: decoys are made of the library
+    expected = (
+        mean_expected if same else expected_exceedances(sources, ranks, levels) * float(scale)
+    )
     decoys = stability = None
     if sources:
-        decoys = draw_decoys(backend, state, plan.decoys, sources, thresholds)
-        stability = decoy_stability(sources, thresholds, plan.decoys, q, plan.seed)
-    mean_expected = expected_exceedances(margins, thresholds)
-    scale = Fraction(len(library), len(sources)) if sources else Fraction(0)
-    expected = expected_exceedances(sources, thresholds) * float(scale)
+        decoys = draw_decoys(backend, state, plan.decoys, sources, ranks, levels)
+        tails = expected / len(library)
+        stability = decoy_stability(tails, thresholds, plan.decoys, q, plan.seed)
     chosen: dict[str, int | None] = {
         "decoys": procedure_a(decoys.exceedances.tolist(), reached, len(library), plan.decoys, q)
         if decoys

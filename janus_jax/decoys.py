@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from janus_jax import streams
 from janus_jax.interface import Backend
 from janus_jax.rules import allowed_exceedances, percentile_95
-from janus_jax.statistic import Margins, Thresholds, at_least, expected_exceedances, rank_table
+from janus_jax.statistic import Margins, Ranks, Thresholds, at_least
 
 _WORK = 20_000_000  # decoys redrawn in all when measuring stability
 _CELLS = 4_000_000  # random words held at once
@@ -36,17 +36,17 @@ class Decoys:
 
 
 def draw_decoys(
-    backend: Backend, state: object, count: int, pool: Sequence[Margins], thresholds: Thresholds
+    backend: Backend, state: object, count: int, pool: Sequence[Margins], ranks: Ranks, levels: int
 ) -> Decoys:
-    """Draw decoys 0 .. count - 1 and compare them with the thresholds."""
+    """Draw decoys 0 .. count - 1 and compare them with the ``levels`` thresholds."""
     sources, errors_on = backend.decoys(state, np.arange(count, dtype=np.uint32))
-    ranks = rank_table(pool, thresholds)[sources, errors_on]
-    histogram = np.bincount(ranks, minlength=len(thresholds) + 1)
-    # Sources with equal margins give equal lifts: reduce before making fractions.
     drawn: list[tuple[int, int]] = np.stack([sources, errors_on], axis=1).tolist()
+    # Sources with equal margins give equal lifts: reduce before making fractions.
     pairs = Counter((pool[source], errors) for source, errors in drawn)
+    histogram = np.zeros(levels + 1, dtype=np.int64)
     sizes: Counter[Fraction] = Counter()
     for (margins, errors), times in pairs.items():
+        histogram[ranks[margins][errors - margins.span[0]]] += times
         sizes[abs(margins.lift(errors))] += times
     return Decoys(at_least(histogram), percentile_95(sizes))
 
@@ -68,17 +68,16 @@ class Stability:
 
 
 def decoy_stability(
-    pool: Sequence[Margins], thresholds: Thresholds, count: int, q: Fraction, seed: int
+    tails: NDArray[np.float64], thresholds: Thresholds, count: int, q: Fraction, seed: int
 ) -> Stability:
     """Redraw the K decoys many times and apply Procedure A to each draw.
 
     A decoy's statistic is an independent draw from the mixture of the pool's permutation
-    distributions, so a decoy is one uniform 64-bit number compared with the tail probabilities:
-    nothing is shuffled. 1,000 redraws, fewer for more than 20,000 decoys (20 million decoys in
-    all, at least 100 redraws).
+    distributions, so a decoy is one uniform 64-bit number compared with ``tails``, its chances to
+    reach each threshold: nothing is shuffled. 1,000 redraws, fewer for more than 20,000 decoys (20
+    million decoys in all, at least 100 redraws).
     """
     levels, library = len(thresholds), len(thresholds.own)
-    tails = expected_exceedances(pool, thresholds) / len(pool)
     # u < tail as integers; the tails fall as the threshold rises, so they are reversed to search.
     cuts = np.array([min(int(tail * 2**64), 2**64 - 1) for tail in tails[::-1]], dtype=np.uint64)
     allowed = np.array(allowed_exceedances(thresholds.reached.tolist(), library, count, q))

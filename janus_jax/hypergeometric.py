@@ -163,17 +163,3 @@ def exact_share(blocks: Sequence[Block], chosen: NDArray[np.bool_]) -> Fraction:
         return Fraction(sum(picked), math.comb(n, errors))
     weights, total = exact_weights(blocks)
     return Fraction(sum(itertools.compress(weights, chosen.tolist())), total)
-
-
-def labellings(sizes: Sequence[int], errors: Sequence[int], limit: int) -> int | None:
-    """How many ways the errors can be arranged within strata; None when more than ``limit``."""
-    total = 1
-    for n, e in zip(sizes, errors, strict=True):
-        k = min(e, n - e)
-        # C(n, k) >= (n / k) ** k: decides the astronomic cases without computing them.
-        if k and k * math.log2(n / k) > limit.bit_length() + 1:
-            return None
-        total *= math.comb(n, k)
-        if total > limit:
-            return None
-    return total

@@ -31,6 +31,7 @@ from janus_jax.rules import (
 from janus_jax.statistic import (
     Thresholds,
     at_least,
+    rank_all,
     rank_table,
 )
 
@@ -138,14 +139,15 @@ def screen(
     thresholds = Thresholds([counts.margins.key(counts.errors_on) for counts in library])
     pool_sizes = np.array([m.on for m in sources], dtype=np.int32).reshape(len(sources), -1)
     problem = replace(shuffled, memberships=memberships, pool=pool_sizes)
-    tables = Tables(rank_table(margins, thresholds), thresholds.own, len(thresholds))
+    ranks = rank_all([*margins, *sources], thresholds)
+    tables = Tables(rank_table(margins, ranks), thresholds.own, len(thresholds))
     wanted = max(plan.permutations, plan.decoys)
     lanes = running.batch or lanes_for(backend, problem, wanted, running.memory)
     with enough_memory():
         state = backend.prepare(problem, lanes)
     closed = None
     if problem.clusters is None:
-        closed = closed_form(library, pool, thresholds, plan, backend, state)
+        closed = closed_form(library, pool, thresholds, ranks, plan, backend, state)
     permuted = _permute(problem, tables, plan, backend, state, lanes, running)
     tally = permuted.tally
     mean_totals = at_least(tally.total)

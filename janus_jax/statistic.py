@@ -21,7 +21,7 @@ import math
 import sys
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -225,30 +225,41 @@ def at_least(histogram: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.cumsum(histogram[::-1])[::-1][1:].astype(np.int64)
 
 
-def rank_table(margins: Sequence[Margins], thresholds: Thresholds) -> NDArray[np.int32]:
+Ranks = Mapping[Margins, NDArray[np.int32] | NDArray[np.int16]]
+"""For each distinct margins, how many thresholds each attainable count reaches, smallest first."""
+
+
+def rank_all(margins: Iterable[Margins], thresholds: Thresholds) -> Ranks:
+    """Rank the attainable counts of every distinct margins once; int16 where J allows."""
+    distinct = dict.fromkeys(margins)
+    if len(thresholds) < 2**15:
+        return {margin: margin.ranks(thresholds).astype(np.int16) for margin in distinct}
+    return {margin: margin.ranks(thresholds) for margin in distinct}
+
+
+def rank_table(margins: Sequence[Margins], ranks: Ranks) -> NDArray[np.int32] | NDArray[np.int16]:
     """``table[g, a]``: how many thresholds descriptor g reaches with ``a`` errors on it.
 
-    int32, shape (len(margins), 1 + largest attainable count); 0 where a count is not attainable.
+    Shape (len(margins), 1 + largest attainable count); 0 where a count is not attainable.
     """
     width = 1 + max((m.span[1] for m in margins), default=0)
-    table = np.zeros((len(margins), width), dtype=np.int32)
-    rows: dict[Margins, NDArray[np.int32]] = {}
-    for g, margin in enumerate(margins):
-        if margin not in rows:
-            rows[margin] = margin.ranks(thresholds)
+    narrow = all(row.dtype == np.int16 for row in ranks.values())
+    shape = (len(margins), width)
+    table = np.zeros(shape, dtype=np.int16) if narrow else np.zeros(shape, dtype=np.int32)
+    for row, margin in zip(table, margins, strict=True):
         low, high = margin.span
-        table[g, low : high + 1] = rows[margin]
+        row[low : high + 1] = ranks[margin]
     return table
 
 
-def expected_exceedances(margins: Sequence[Margins], thresholds: Thresholds) -> NDArray[np.float64]:
-    """Sum over descriptors of P(statistic >= t), for every threshold t: float64, shape (J,)."""
-    total = np.zeros(len(thresholds) + 1)
+def expected_exceedances(
+    margins: Sequence[Margins], ranks: Ranks, levels: int
+) -> NDArray[np.float64]:
+    """Sum over descriptors of P(statistic >= t), for each of the thresholds: shape (levels,)."""
+    total = np.zeros(levels + 1)
     for margin, times in _distinct(margins):
         total += times * np.bincount(
-            margin.ranks(thresholds),
-            weights=margin.probabilities,
-            minlength=len(thresholds) + 1,
+            ranks[margin], weights=margin.probabilities, minlength=levels + 1
         )
     # From the rare end, so that small tails are not lost under large ones.
     return np.cumsum(total[::-1])[::-1][1:]

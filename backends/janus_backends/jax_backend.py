@@ -456,10 +456,13 @@ def _dealt(plan: Plan, keys: tuple[Array, Array], deal: Deal) -> Array:
 
     def word(_: None, row: tuple[Array, Array, Array]) -> tuple[None, Array]:
         unit, base, stride = row
-        places = base[:, None] + patterns[unit] * stride[:, None]
-        labels = deal.labels.at[places].get(mode="promise_in_bounds")
-        shifts = lax.iota(jnp.uint32, _BITS)[:, None]
-        return None, jnp.sum(labels << shifts, axis=0, dtype=jnp.uint32)
+        # One position after another: as one array XLA would look up lane by lane.
+        result = jnp.zeros(lanes, jnp.uint32)
+        for j in range(_BITS):
+            places = base[j] + patterns[unit[j]] * stride[j]
+            label = deal.labels.at[places].get(mode="promise_in_bounds")
+            result = result | (label << jnp.uint32(j))
+        return None, result
 
     return lax.scan(word, None, (deal.unit, deal.base, deal.stride))[1]
 

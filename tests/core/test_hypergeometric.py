@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from janus_jax.hypergeometric import exact_weights, labellings, probabilities, support
+from janus_jax.hypergeometric import exact_weights, probabilities, support
 
 blocks = st.integers(1, 60).flatmap(
     lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(0, n))
@@ -65,11 +65,3 @@ def test_weights_count_the_arrangements_of_every_stratum() -> None:
     weights, total = exact_weights(strata)
     assert total == sum(seen.values()) == 18
     assert dict(zip(range(low, high + 1), weights, strict=True)) == dict(seen)
-
-
-def test_labellings_are_counted_or_called_too_many() -> None:
-    assert labellings([6], [3], 20) == 20
-    assert labellings([6], [3], 19) is None
-    assert labellings([4, 3], [2, 1], 1000) == 18
-    assert labellings([5, 7], [0, 7], 1) == 1
-    assert labellings([10**6], [400_000], 10**15) is None
