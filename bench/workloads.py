@@ -100,4 +100,6 @@ def make_tables(work: Workload) -> Tables:
     observed = work.members[:, work.errors].sum(axis=1).tolist()
     keys = [margin.key(count) for margin, count in zip(margins, observed, strict=True)]
     thresholds = Thresholds(keys)
-    return Tables(rank_table(margins, rank_all(margins, thresholds)), thresholds.own, len(thresholds))
+    return Tables(
+        rank_table(margins, rank_all(margins, thresholds)), thresholds.own, len(thresholds)
+    )

@@ -25,7 +25,7 @@ def shuffled_part(prepared: Prepared, plan: Plan) -> Problem:
     part, table = prepared.part(DISCOVERY), prepared.examples.table
     clusters = None
     if plan.cluster:
-        clusters = complete_codes(table, plan.cluster, "--cluster")[part.rows]
+        clusters = complete_codes(table, plan.cluster, "--cluster")[part.rows].astype(np.int32)
         if plan.strata:
             _check_strata(table, plan, part.rows, clusters, part.strata)
     return Problem(

@@ -36,6 +36,18 @@ def support(blocks: Iterable[Block]) -> tuple[int, int]:
     return low, high
 
 
+def nonzero_probabilities(blocks: Sequence[Block]) -> tuple[int, NDArray[np.float64]]:
+    """The probabilities that floats can tell from zero: the first count that has one, and they.
+
+    In a large table most attainable counts are so far from the mode that their probability is 0 in
+    floating point; there is no need to keep those.
+    """
+    every = probabilities(blocks)
+    positive = np.flatnonzero(every)
+    first, last = int(positive[0]), int(positive[-1])
+    return support(blocks)[0] + first, every[first : last + 1].copy()
+
+
 def probabilities(blocks: Sequence[Block]) -> NDArray[np.float64]:
     """Probability of every attainable error count, from the smallest to the largest.
 

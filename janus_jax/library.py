@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from janus_jax.descriptors import Descriptor
 from janus_jax.plan import Eligibility, Plan, StatisticName
 from janus_jax.statistic import Margins
+from janus_jax.table import Codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Part:
         return tuple(np.bincount(self.strata[self.errors], minlength=sizes).tolist())
 
 
-def make_part(rows: NDArray[np.intp], errors: NDArray[np.int8], strata: NDArray[np.int32]) -> Part:
+def make_part(rows: NDArray[np.intp], errors: NDArray[np.int8], strata: Codes) -> Part:
     """Gather one split: ``errors`` and ``strata`` are given for every row of the table."""
     _, first, dense = np.unique(strata[rows], return_index=True, return_inverse=True)
     by_appearance = np.argsort(np.argsort(first))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from janus_jax.errors import InputError
 from janus_jax.plan import Plan
-from janus_jax.table import Table
+from janus_jax.table import Codes, Table
 from janus_jax.values import as_text
 
 DISCOVERY: Final = 0
@@ -85,7 +85,7 @@ def split_rows(table: Table, plan: Plan) -> NDArray[np.int8]:
     return deal(strata.tolist(), units, Fraction(plan.discovery), plan.seed)
 
 
-def complete_codes(table: Table, name: str | None, option: str) -> NDArray[np.int32]:
+def complete_codes(table: Table, name: str | None, option: str) -> Codes:
     """Codes of a grouping column that must have no missing value; zeros when none is named."""
     if name is None:
         return np.zeros(table.n, dtype=np.int32)

@@ -29,7 +29,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax.hypergeometric import Block, exact_share, probabilities, sum_up, support
+from janus_jax.hypergeometric import Block, exact_share, nonzero_probabilities, sum_up, support
 from janus_jax.plan import StatisticName
 
 # A quotient of two integers below 2**53 times a few roundings is off by less than 4 units in the
@@ -128,9 +128,8 @@ class Margins:
         variance = self.variance
         return distance * distance * variance.denominator, variance.numerator
 
-    @cached_property
-    def _distances(self) -> NDArray[np.int64] | NDArray[np.object_]:
-        low, high = self.span
+    def _distances(self, low: int, high: int) -> NDArray[np.int64] | NDArray[np.object_]:
+        """Distances of the counts from ``low`` to ``high``."""
         if self._scale * (high + 1) < 2**52 and self._centre < 2**52:
             counts = np.arange(low, high + 1, dtype=np.int64)
         else:  # many strata of unlike sizes: Python integers
@@ -141,9 +140,9 @@ class Margins:
         return distances
 
     @cached_property
-    def probabilities(self) -> NDArray[np.float64]:
-        """Probability of every attainable count (from ``span[0]`` up) under the shuffles."""
-        return probabilities(self._blocks)
+    def probabilities(self) -> tuple[int, NDArray[np.float64]]:
+        """The first count whose probability under the shuffles is not 0, and the probabilities."""
+        return nonzero_probabilities(self._blocks)
 
     def p_value(self, count: int) -> float:
         """Exact permutation p-value: share of labellings whose |lift| is at least as large.
@@ -153,15 +152,17 @@ class Margins:
         """
         if sum(self.sizes) <= _SMALL:
             return float(self.exact_p_value(count))
-        between = np.flatnonzero(self._distances < abs(self.signed_distance(count)))
-        if not len(between):
+        first, chances = self.probabilities
+        distances = self._distances(first, first + len(chances) - 1)
+        between = np.flatnonzero(distances < abs(self.signed_distance(count)))
+        if not len(between):  # no count is nearer the centre
             return 1.0
-        left, right = self.probabilities[: between[0]], self.probabilities[between[-1] + 1 :]
+        left, right = chances[: between[0]], chances[between[-1] + 1 :]
         return min(max(sum_up(left) + sum_up(right[::-1]), SMALLEST_P), 1.0)
 
     def exact_p_value(self, count: int) -> Fraction:
         """The same p-value as a ratio of integers: for decisions closer than floats can tell."""
-        reached = self._distances >= abs(self.signed_distance(count))
+        reached = self._distances(*self.span) >= abs(self.signed_distance(count))
         return exact_share(self._blocks, reached.astype(np.bool_))
 
     def exact_tail(self, threshold: Fraction) -> Fraction:
@@ -172,7 +173,7 @@ class Margins:
 
     def ranks(self, thresholds: Thresholds) -> NDArray[np.int32]:
         """How many of the thresholds each attainable count reaches, from ``span[0]`` up."""
-        distances = self._distances
+        distances = self._distances(*self.span)
         numerator, denominator = self._key_parts(1)
         if not denominator:
             return np.full(len(distances), thresholds.rank(Fraction(0)), dtype=np.int32)
@@ -258,9 +259,10 @@ def expected_exceedances(
     """Sum over descriptors of P(statistic >= t), for each of the thresholds: shape (levels,)."""
     total = np.zeros(levels + 1)
     for margin, times in _distinct(margins):
-        total += times * np.bincount(
-            ranks[margin], weights=margin.probabilities, minlength=levels + 1
-        )
+        first, chances = margin.probabilities
+        start = first - margin.span[0]
+        reached = ranks[margin][start : start + len(chances)]
+        total += times * np.bincount(reached, weights=chances, minlength=levels + 1)
     # From the rare end, so that small tails are not lost under large ones.
     return np.cumsum(total[::-1])[::-1][1:]
 

@@ -17,6 +17,10 @@ Levels = tuple[str, ...] | NDArray[np.int64] | NDArray[np.float64] | NDArray[np.
 """Distinct values of a column: text as written, or numbers/booleans from a typed source."""
 
 
+Codes = NDArray[np.int8] | NDArray[np.int16] | NDArray[np.int32]
+"""Indices of levels, one per row."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column of ``n`` rows.
@@ -26,7 +30,8 @@ class Column:
     name
         The header, verbatim (after a byte-order mark was taken off).
     codes
-        int32, shape (n,): index into ``levels``; -1 where the value is missing.
+        int8, int16 or int32, whatever holds them, shape (n,): index into ``levels``; -1 where the
+        value is missing.
     levels
         Distinct values, in order of first appearance.
     unusable
@@ -36,10 +41,16 @@ class Column:
     """
 
     name: str
-    codes: NDArray[np.int32]
+    codes: Codes
     levels: Levels
     unusable: str | None = None
     categorical: bool = False
+
+    def __post_init__(self) -> None:
+        # A million rows of a yes/no column are a megabyte then, not four.
+        narrow = np.min_scalar_type(-max(len(self.levels), 1))
+        if narrow.itemsize < self.codes.dtype.itemsize:
+            object.__setattr__(self, "codes", self.codes.astype(narrow))
 
     def take(self, rows: NDArray[np.intp]) -> Column:
         """The same column with only these rows, in this order (levels are kept as they are)."""

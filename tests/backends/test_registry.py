@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 # A third party's backend, written without any of ours: one permutation at a time.
 PACKAGE = """
 import numpy as np
-from janus_jax import streams
+from janus_jax import layout, streams
 from janus_jax.interface import Description, tally_counts
 
 
@@ -37,23 +37,19 @@ class Slow:
     def prepare(self, problem, lanes):
         return problem
 
-    def labels(self, problem, stream, i, need):
-        words = streams.words(streams.fold_in(streams.stream_key(problem.seed, stream), i),
-                              len(problem.errors))
+    def labels(self, problem, stream, i, blocks):
+        key = streams.fold_in(streams.stream_key(problem.seed, stream), i)
+        words = iter(streams.words(key, sum(len(block.rows) for block in blocks)))
         result = np.zeros(len(problem.errors), np.int8)
-        rows = np.argsort(problem.strata, kind="stable")
-        left, at, stratum = 0, 0, None
-        for row, word in zip(rows, words):
-            if problem.strata[row] != stratum:
-                stratum = problem.strata[row]
-                left, at = int(need[stratum]), int((problem.strata == stratum).sum())
-            result[row] = int(word) * at >> 32 < left
-            left, at = left - int(result[row]), at - 1
+        for block in blocks:
+            left = np.repeat(block.patterns, block.counts, axis=0).tolist()
+            for rows in block.rows:
+                result[rows] = left.pop(int(next(words)) * len(left) >> 32)
         return result
 
     def shuffles(self, problem, ids):
-        need = np.bincount(problem.strata, problem.errors, problem.pool.shape[1]).astype(int)
-        result = [self.labels(problem, streams.PERMUTATIONS, i, need) for i in ids]
+        blocks = layout.blocks(problem)
+        result = [self.labels(problem, streams.PERMUTATIONS, i, blocks) for i in ids]
         return np.array(result, np.int8).reshape(len(ids), -1 if len(ids) else len(problem.errors))
 
     def counts(self, problem, ids):
@@ -69,7 +65,14 @@ class Slow:
         for place, k in enumerate(ids):
             word = streams.words(streams.fold_in(parent, k), 1)
             sources[place] = streams.mulhi(word, len(problem.pool))[0]
-            label = self.labels(problem, streams.DECOYS, k, problem.pool[sources[place]])
+            on = problem.pool[sources[place]]
+            either = np.array([[1], [0]], np.int8)
+            blocks = [
+                layout.Block(b.rows, either, np.array([many, len(b.rows) - many]))
+                for b in layout.blocks(problem)
+                for many in [on[problem.strata[b.rows[0, 0]]]]
+            ]
+            label = self.labels(problem, streams.DECOYS, k, blocks)
             counts[place] = label[problem.errors].sum()
         return sources, counts
 

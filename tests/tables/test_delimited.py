@@ -23,7 +23,7 @@ def test_values_are_verbatim_and_only_blank_cells_are_missing(table, cells):
     made = table("a,b\n007, x \n1e3,NA\n 1 ,\n,\u00a0\t\nnull,1_000\n")
     assert cells(made.columns["a"]) == ["007", "1e3", " 1 ", None, "null"]
     assert cells(made.columns["b"]) == [" x ", "NA", None, None, "1_000"]
-    assert made.columns["a"].codes.dtype == np.int32
+    assert made.columns["a"].codes.dtype == np.int8  # four levels need no more
     assert made.columns["a"].levels == ("007", "1e3", " 1 ", "null")
 
 
