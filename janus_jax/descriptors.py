@@ -36,14 +36,29 @@ class Descriptor:
         The rule as JSON values: what :func:`make_descriptors` applied.
     columns
         Columns the rule looks at.
-    members
-        bool, shape (rows of the table,): where it holds.
+    bits
+        uint8, shape (ceil(rows / 8),): where it holds, one bit a row; thousands of conjunctions
+        over a long table would not fit otherwise.
+    rows
+        Rows of the table.
     """
 
     name: str
     rule: Mapping[str, Any]
     columns: tuple[str, ...]
-    members: NDArray[np.bool_]
+    bits: NDArray[np.uint8]
+    rows: int
+
+    @property
+    def members(self) -> NDArray[np.bool_]:
+        """bool, shape (rows,): where it holds, unpacked anew."""
+        return np.unpackbits(self.bits, count=self.rows).view(np.bool_)
+
+
+def _descriptor(
+    name: str, rule: Mapping[str, Any], columns: tuple[str, ...], members: NDArray[np.bool_]
+) -> Descriptor:
+    return Descriptor(name, rule, columns, np.packbits(members), len(members))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +149,7 @@ def quoted(text: str) -> str:
 
 def _boolean(used: UsedColumn) -> Descriptor:
     rule = {"kind": "boolean", "column": used.name}
-    return Descriptor(quoted(used.name), rule, (used.name,), used.of_rows(used.meaning == 1))
+    return _descriptor(quoted(used.name), rule, (used.name,), used.of_rows(used.meaning == 1))
 
 
 def _above_median(used: UsedColumn, rows: NDArray[np.bool_]) -> tuple[list[Descriptor], str]:
@@ -147,7 +162,7 @@ def _above_median(used: UsedColumn, rows: NDArray[np.bool_]) -> tuple[list[Descr
     above = threshold.above(used.meaning) & used.level_known
     name = f"{quoted(used.name)} > {threshold.text}"
     rule = {"kind": "numeric", "column": used.name, "above": threshold.value}
-    return [Descriptor(name, rule, (used.name,), used.of_rows(above))], threshold.text
+    return [_descriptor(name, rule, (used.name,), used.of_rows(above))], threshold.text
 
 
 def _levels(
@@ -161,7 +176,7 @@ def _levels(
     present, first = np.unique(codes, return_index=True)
     order = [int(level) for _, level in sorted(zip(first.tolist(), present.tolist(), strict=True))]
     made = [
-        Descriptor(
+        _descriptor(
             f"{quoted(used.name)} = {quoted(labels[level])}",
             {"kind": "level", "column": used.name, "level": labels[level]},
             (used.name,),
@@ -187,7 +202,7 @@ def _missing(
         if on < max(rules.min_on or 1, 1) or off < max(rules.min_off or 1, 1):
             return
     rule = {"kind": "missing", "column": used.name}
-    yield Descriptor(f"{quoted(used.name)} is missing", rule, (used.name,), absent)
+    yield _descriptor(f"{quoted(used.name)} is missing", rule, (used.name,), absent)
 
 
 def _pairs(items: Sequence[Descriptor]) -> Iterator[Descriptor]:
@@ -205,7 +220,8 @@ def _pairs(items: Sequence[Descriptor]) -> Iterator[Descriptor]:
 def _combine(name: str, parts: Sequence[Descriptor]) -> Descriptor:
     columns = tuple(dict.fromkeys(column for part in parts for column in part.columns))
     rule = {"kind": "conjunction", "all": [part.name for part in parts]}
-    return Descriptor(name, rule, columns, np.logical_and.reduce([p.members for p in parts]))
+    bits = np.bitwise_and.reduce([part.bits for part in parts])
+    return Descriptor(name, rule, columns, bits, parts[0].rows)
 
 
 def _conjunction(text: str, items: Sequence[Descriptor]) -> Descriptor:
