@@ -40,7 +40,7 @@ Decimal = str | int | float
 """A decimal; text is taken exactly as written."""
 
 # Fewer label draws than this take NumPy less time than importing and compiling JAX takes.
-_SMALL_WORK = 20_000_000
+_SMALL_WORK = 150_000_000
 
 
 def audit(
