@@ -5,12 +5,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint types check wheel clean
+.PHONY: help demo test lint types check wheel bench clean
 
 help:
 	@echo "make demo   audit the shipped results of a real model and show the table"
 	@echo "make test   lint, type-check, test, and test the built wheel away from the tree"
 	@echo "make check  the tests only"
+	@echo "make bench  this project beside what a user would pick instead (10 to 20 minutes)"
 	@echo "make clean  remove the environment and build products"
 
 $(STAMP): pyproject.toml
@@ -39,6 +40,10 @@ check: $(STAMP)
 
 wheel: $(STAMP)
 	$(BIN)/python tests/check_wheel.py
+
+bench: $(STAMP)
+	$(BIN)/python -m pip install --quiet --group bench
+	$(BIN)/python -m bench.run
 
 clean:
 	rm -rf $(VENV) build dist out .pytest_cache .ruff_cache .hypothesis

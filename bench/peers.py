@@ -194,16 +194,29 @@ class Plink:
             )
         )
 
-    def run(self, permutations: int) -> P:
-        out = Path(self.folder.name) / "out"
+        self.peak_mb = self._watch(work.permutations)
+        self.grain = work.permutations  # a part would mostly time its start
+
+    def _start(self, permutations: int) -> subprocess.Popen[bytes]:
         options = ["--assoc", f"mperm={permutations}", "--seed", "1"]
-        options += ["--threads", str(threads()), "--out", str(out)]
-        subprocess.run(
-            [self.program, "--bfile", str(self.stem), *options],
-            check=True,
-            stdout=subprocess.DEVNULL,
+        options += ["--threads", str(threads()), "--out", str(self.stem)]
+        return subprocess.Popen(
+            [self.program, "--bfile", self.stem, *options], stdout=subprocess.DEVNULL
         )
-        lines = out.with_suffix(".assoc.mperm").read_text().splitlines()[1:]
+
+    def _watch(self, permutations: int) -> float | None:
+        """Peak resident MB of PLINK alone, by looking often, where the system shows it."""
+        peaks: list[float] = []
+        process = self._start(permutations)
+        while process.poll() is None:
+            peaks += _high_water(process.pid)
+            time.sleep(0.005)
+        return max(peaks, default=None)
+
+    def run(self, permutations: int) -> P:
+        if status := self._start(permutations).wait():
+            raise RuntimeError(f"plink ended with status {status}")
+        lines = self.stem.with_suffix(".assoc.mperm").read_text().splitlines()[1:]
         return np.array([float(line.split()[3]) for line in lines])
 
 
@@ -339,18 +352,22 @@ def _version(name: str, tool: Tool) -> str:
     return f"{PACKAGES[name]} {metadata.version(PACKAGES[name])}"
 
 
-def peak_mb() -> float:
-    """Peak resident memory of this process, or of a program it ran if that was larger.
+def _high_water(process: int | str) -> list[float]:
+    """Peak resident MB of a process, if the system shows it."""
+    try:
+        text = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return []
+    return [int(found) / 1024 for found in re.findall(r"VmHWM:\s+(\d+)", text)]
 
-    On Linux of this program alone: ``ru_maxrss`` would start from that of the process that started
-    it.
+
+def peak_mb() -> float:
+    """Peak resident memory of this process.
+
+    ``ru_maxrss`` is second best: a process inherits it from the one that started it.
     """
-    status = Path("/proc/self/status")
-    if status.exists() and (found := re.search(r"VmHWM:\s+(\d+)", status.read_text())):
-        own = int(found.group(1))
-    else:
-        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024
+    known = _high_water("self")
+    return known[0] if known else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def serve(name: str, shape: str) -> None:
@@ -373,14 +390,15 @@ def serve(name: str, shape: str) -> None:
         version=_version(name, tool),
         setup_s=time.perf_counter() - started,
         tables_s=getattr(tool, "tables_s", None),
-        grain=getattr(tool, "grain", 1),  # a batch is padded to so many permutations
+        grain=getattr(tool, "grain", 1),  # fewer permutations cost the same
     )
     for line in sys.stdin:
         gc.collect()
         started = time.perf_counter()
         p_values = tool.run(int(line))
         seconds = time.perf_counter() - started
-        reply(seconds=seconds, p=p_values.tolist(), peak_mb=peak_mb())
+        peak = getattr(tool, "peak_mb", peak_mb())
+        reply(seconds=seconds, p=p_values.tolist(), peak_mb=peak)
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ class Measured:
     tables_s: float | None = None
     permutations: int = 0
     rounds: list[float] = field(default_factory=list[float])
-    peak_mb: float = 0.0
+    peak_mb: float | None = None
     ratio: float | None = None
     largest_difference: float | None = None
     least_agreement: float | None = None
@@ -222,6 +222,12 @@ def machine() -> dict[str, str | int]:
     }
 
 
+def _command_line() -> list[dict[str, Any]]:
+    """Measured from a small process: a child's peak memory is never below its parent's."""
+    command = [sys.executable, "-m", "bench.command_line"]
+    return json.loads(subprocess.check_output(command, cwd=ROOT, env=environment()))
+
+
 # Writing
 
 
@@ -252,7 +258,7 @@ def _workload_table(name: str, results: dict[str, Measured]) -> list[str]:
                 _number(it.ratio),
                 _number(it.compile_s, 2),
                 _number(it.tables_s, 2),
-                f"{it.peak_mb:.0f}",
+                "-" if it.peak_mb is None else f"{it.peak_mb:.0f}",
                 f"{_number(it.largest_difference, 2)} ({RANKS_BY.get(tool, 'lift')})",
                 f"{it.disagreeing} of {shape.descriptors} ({_number(it.least_agreement, 1)})",
             ]
@@ -264,13 +270,13 @@ def _workload_table(name: str, results: dict[str, Measured]) -> list[str]:
 
 
 _NOTES = """\
-*Ratio*: median over rounds of the tool's time by that of janus-jax on JAX in the same round.
-*: fewer permutations were run and the time scaled. *Compile*: first run less a later one of the
-same size (for PLINK and others without a compiler: caches). *Tables*: janus-jax's rank tables, made
-once for a problem and not in its run time. *Peak*: of the whole process, with the interpreter and
-its imports. janus-jax returns single-step maxima, step-down maxima and each descriptor's own
-exceedances in that time, the others single-step adjusted p-values alone; PLINK's time includes its
-start and its reading of the data.
+*Ratio*: median over rounds of the tool's time by that of janus-jax on JAX in the same round. A
+star: fewer permutations were run and the time scaled. *Compile*: first run less a later one of the
+same size (for tools without a compiler: caches). *Tables*: janus-jax's rank tables, made once for a
+problem and not in its run time. *Peak*: of the whole process, with the interpreter, its imports and
+the data; for PLINK of PLINK alone. janus-jax returns single-step maxima, step-down maxima and each
+descriptor's own exceedances in that time, the others single-step adjusted p-values alone; PLINK's
+time includes its start and its reading of the data.
 
 *Largest difference*: of adjusted p-values from a reference with exact ties that ranks by the same
 statistic (in brackets) and ran four times as many permutations. *Disagree*: descriptors whose
@@ -282,8 +288,9 @@ def write_markdown(document: dict[str, Any], results: dict[str, dict[str, Measur
     """The tables, for people."""
     about = ", ".join(f"{key} {value}" for key, value in document["machine"].items())
     lines = [f"# Timings of {document['date']}", "", about + ".", ""]
-    lines += [f"{document['rounds']} rounds, interleaved; load of the machine at the start:"]
-    lines += [f"{document['load_at_start']}. {_NOTES}"]
+    load = document["load_at_start"]
+    lines += [f"{document['rounds']} rounds, interleaved; load of the machine at the start {load}."]
+    lines += ["", _NOTES]
     for name, result in results.items():
         lines += _workload_table(name, result)
     if document["scaling"]:
@@ -320,7 +327,8 @@ def draw(document: dict[str, Any], results: dict[str, dict[str, Measured]], to: 
         }
         places = [place + (index - len(TOOLS) / 2 + 0.5) / (len(TOOLS) + 1) for place in shown]
         bars.bar(places, list(shown.values()), 1 / (len(TOOLS) + 1), label=tool)
-    bars.set(yscale="log", ylabel="seconds", title="W1 to W4, median run")
+    least = min(it.median for result in results.values() for it in result.values() if it.rounds)
+    bars.set(yscale="log", ylim=(least / 3, None), ylabel="seconds", title="W1 to W4, median run")
     bars.set_xticks(range(len(results)), list(results))
     for axis, grows in zip(axes[1:], SCALING, strict=True):
         points = [point for point in document["scaling"] if point["grows"] == grows]
@@ -386,7 +394,7 @@ def main() -> None:
             for name, result in results.items()
         },
         "scaling": scaling,
-        "command_line": [] if arguments.no_command_line else command_line.measure(),
+        "command_line": [] if arguments.no_command_line else _command_line(),
     }
     cpu = re.sub(r"\W+", "-", str(document["machine"]["cpu"]).lower()).strip("-")
     stem = f"{document['date']}-{cpu}-{threads()}-cores"
