@@ -13,6 +13,7 @@ import shlex
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,7 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     usable_streams()
     try:
         options = _parser().parse_args(arguments)
-        return options.run(options, arguments)
+        with warnings.catch_warnings():
+            # What a library warns of (a device out of memory, say) is said the way we say things.
+            warnings.showwarning = _warn
+            return options.run(options, arguments)
     except (JanusError, KeyboardInterrupt) as error:
         return _failure(error)
     except BrokenPipeError:
@@ -62,6 +66,10 @@ def _failure(error: JanusError | KeyboardInterrupt) -> int:
         return error.exit_status
     _complain("interrupted", str(error) or _NOTHING_KEPT)
     return 130
+
+
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    _complain("warning", str(message))
 
 
 def _complain(kind: str, message: str) -> None:
