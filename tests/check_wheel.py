@@ -63,8 +63,8 @@ def test(wheel: Path, folder: Path) -> None:
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
     run = [python, "-m", "pip", "install", "--quiet", str(wheel), *groups["test"]]
     subprocess.run(run, check=True)
-    shutil.copytree(ROOT / "tests", folder / "away" / "tests")
-    shutil.copytree(ROOT / "examples", folder / "away" / "examples")
+    for name in ("tests", "examples", "bench"):
+        shutil.copytree(ROOT / name, folder / "away" / name)
     # The same pytest settings; on its path there is nothing but the tests here.
     shutil.copy(ROOT / "pyproject.toml", folder / "away")
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
