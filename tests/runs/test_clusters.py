@@ -18,6 +18,7 @@ import jsonschema
 import pytest
 from scipy.stats import binomtest
 
+import janus_jax
 from tests.audits import cli, made
 
 ROOT = Path(__file__).parents[2]
@@ -242,7 +243,8 @@ def test_no_closed_form(clustered: cli.Result) -> None:
             assert d["p_bh"] == pytest.approx(min(1.0, *steps), rel=1e-12)
     hits = [d["p_monte_carlo"] * 1000 for d in clustered["descriptors"] if d["p_monte_carlo"]]
     assert all(math.isclose(h, round(h), rel_tol=1e-9) for h in hits)
-    schema = json.loads((ROOT / "janus_jax/schema/audit-1.json").read_text(encoding="utf-8"))
+    published = Path(janus_jax.__file__).parent / "schema" / "audit-1.json"
+    schema = json.loads(published.read_text(encoding="utf-8"))
     jsonschema.validate(clustered, schema)
 
 
