@@ -58,9 +58,9 @@ def _warnings(plan: Plan, prepared: Prepared, shuffled: Problem) -> Iterator[str
         )
     if possible is not None and Fraction(1, possible) > alpha and 0 < part.error_count < part.n:
         yield (
-            f"only {possible} distinct labellings exist, so no permutation p-value can be below "
-            f"{1 / possible:.4g}, above alpha = {plan.alpha}"
-            + ("; most clusters have a size of their own" if plan.cluster else "")
+            f"only {possible} distinct labelling{'s exist' if possible > 1 else ' exists'}, so no "
+            f"permutation p-value can be below {1 / possible:.4g}, above alpha = {plan.alpha}"
+            + ("; --cluster and --strata leave little to exchange" if plan.cluster else "")
         )
     if part.error_count in (0, part.n):
         side = "right" if part.error_count == 0 else "wrong"
@@ -105,7 +105,10 @@ def _data_notes(plan: Plan, prepared: Prepared) -> Iterator[str]:
     absent = {used.name: int((~used.known[counted]).sum()) for used in prepared.selection.used}
     if any(absent.values()):
         listed = ", ".join(f"{name!r} {count}" for name, count in absent.items() if count)
-        yield f"missing values, which are in no slice of their column: {listed}"
+        yield (
+            f"missing values, which count as outside every slice of their column: {listed}; "
+            "lift_known is the lift among the rows that have one"
+        )
     rules = plan.eligibility
     for_prevalence = sum(
         left_out_for_prevalence(
@@ -177,8 +180,14 @@ def _cluster_notes(plan: Plan, screened: Screened, n: int) -> Iterator[str]:
         + (" and stratum" if plan.strata else "")
         + f": {permuted.movable} of {n} discovery rows can move{still}"
     )
+    if still:
+        yield (
+            "a cluster keeps its size, so where large clusters err more (or less) than small ones "
+            "a part of each lift stays in every exchange: p-values compare |lift| with what the "
+            "exchanges give, not with 0, and a descriptor that goes with size can dominate max-T"
+        )
     absent = ", ".join(method for method in METHODS if method not in screened.selected)
     yield (
         "exchanging clusters has no closed form: there is no p_exact and no stability, unadjusted "
-        f"and BH p-values are Monte-Carlo ones, and these methods are left out: {absent}"
+        f"and BH p-values come from the exchanges, and these methods are left out: {absent}"
     )

@@ -1,8 +1,8 @@
 """The command line ``janus-jax``. It only reads options and prints; the work is ``audit``'s.
 
 Exit status: 0 the audit ran, whatever it found; 2 wrong usage or input; 3 the named backend cannot
-run here; 130 interrupted. Heavy modules are imported when a command needs them, so that ``--help``
-is quick.
+run here; 4 another process of a shared run was lost; 130 interrupted. Heavy modules are imported
+when a command needs them, so that ``--help`` is quick.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ if TYPE_CHECKING:
     from janus_jax.processes import Processes
 
 PROGRAM = "janus-jax"
+_INTERRUPTED = 130
 
 _EPILOG = """\
 p-values are two-sided by |lift|: the share of all relabellings whose |lift| is at least the
 observed one. --min-support counts rows (1 means one row); the prevalences are shares of rows. A
-missing value is in no slice of its column; blank cells are missing everywhere, and the words nan,
-NA, null, None in outcome, boolean and numeric columns. Exit status: 0 the audit ran, 2 wrong usage
-or input, 3 the named backend cannot run here, 130 interrupted.
+missing value counts as outside every slice of its column; blank cells are missing everywhere, and
+the words nan, NA, null, None in outcome, boolean and numeric columns. Exit status: 0 the audit
+ran, 2 wrong usage or input, 3 the named backend cannot run here, 4 another process of a shared run
+was lost, 130 interrupted.
 """
 
 
@@ -65,7 +67,19 @@ def _failure(error: JanusError | KeyboardInterrupt) -> int:
         _complain("error", str(error))
         return error.exit_status
     _complain("interrupted", str(error) or _NOTHING_KEPT)
-    return 130
+    return _INTERRUPTED
+
+
+def run() -> NoReturn:
+    """The program: :func:`main`, and a way out that an interrupted JAX survives."""
+    status = main()
+    if status == _INTERRUPTED and "jax" in sys.modules:
+        # Threads of its runtime may be in mid-computation; taking the interpreter apart under them
+        # crashes it. Everything that was to be kept is on disk.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
@@ -371,6 +385,10 @@ def _checkpoint(options: argparse.Namespace, processes: Processes) -> Checkpoint
             "warning",
             f"{checkpoint.path} keeps an unfinished run; without --resume a long run replaces it",
         )
+    if options.resume and not checkpoint.path.exists():
+        _complain(
+            "warning", f"there is no checkpoint at {checkpoint.path}: starting at the beginning"
+        )
     return checkpoint
 
 
@@ -399,12 +417,27 @@ def _processes(options: argparse.Namespace) -> Generator[Processes]:
     index = _whole("--process-id", options.process_id, least=0)
     if count is not None and index is not None and index >= count:
         raise InputError(f"--process-id is {index}, but it must be below --processes {count}")
+    if options.coordinator is not None:
+        _check_address(options.coordinator)
+        print(
+            f"{PROGRAM}: process {index} of {count} meets the others at {options.coordinator}",
+            file=sys.stderr,
+        )
     with stdout_kept_clean():
         processes = join(options.coordinator, count, index)
     try:
         yield processes
     except BaseException as error:
         _leave(error, processes)
+
+
+def _check_address(text: str) -> None:
+    host, colon, port = text.rpartition(":")
+    if not (host and colon and port.isdecimal() and 1 <= int(port) <= 65535):
+        raise InputError(
+            f"--coordinator is {text!r}, but it must be HOST:PORT with a port from 1 to 65535, "
+            "for example 127.0.0.1:12345"
+        )
 
 
 def _leave(error: BaseException, processes: Processes) -> NoReturn:
@@ -454,4 +487,4 @@ def _whole(option: str, text: str | None, least: int = 1) -> int | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -4,7 +4,8 @@
 
     JanusError
     ├── InputError            the data or the options are wrong           exit 2
-    └── BackendUnavailable    the backend that was named cannot run here  exit 3
+    ├── BackendUnavailable    the backend that was named cannot run here  exit 3
+    └── ProcessLost           another process of the same run is gone     exit 4
 
 Messages are written for the person who has to act on them: they name the file, column and row where
 there is one, and end with what to do.
@@ -29,3 +30,9 @@ class BackendUnavailable(JanusError, ImportError):
     """The backend that was named cannot run here; the message says why and what to install."""
 
     exit_status = 3
+
+
+class ProcessLost(JanusError, RuntimeError):
+    """Another process of a run that several share is gone; what this one has is kept."""
+
+    exit_status = 4

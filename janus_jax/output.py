@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import sys
 from collections.abc import Generator, Sequence
@@ -59,6 +60,9 @@ def check_targets(
                 raise PermissionError(13, "not writable, or no such folder", json)
     targets = [Path(out) / name for name in RESULT_FILES] if out else []
     targets += [Path(name) for name in (json, checkpoint) if name and name != "-"]
+    for first, second in itertools.combinations(targets, 2):
+        if first.resolve() == second.resolve():
+            raise InputError(f"{second} would be written twice; give each output a path of its own")
     for target in targets:
         for source in results:
             if target.exists() and Path(source).exists() and target.samefile(source):

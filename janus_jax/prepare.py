@@ -106,6 +106,7 @@ def prepare(table: Table, plan: Plan) -> Prepared:
             f"discovery holds {parts[0].n} example{'' if parts[0].n == 1 else 's'} with an "
             f"outcome (of {table.n} rows); an audit needs at least 2 there: more rows, or another "
             "--discovery or --split-column"
+            + ("; whole clusters are dealt, two at least in a stratum" if plan.cluster else "")
         )
     items = descriptors.items
     discovery = count(items, parts[0], plan.statistic)

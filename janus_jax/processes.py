@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax.errors import BackendUnavailable, InputError
+from janus_jax.errors import BackendUnavailable, InputError, ProcessLost
 from janus_jax.interface import Tally
 
 BACKEND: Final = "jax"
@@ -102,7 +102,13 @@ def _gather(words: NDArray[np.uint32]) -> NDArray[np.uint32]:
     from jax.experimental import multihost_utils
 
     gather = cast("Any", multihost_utils.process_allgather)
-    return np.asarray(gather(words))
+    try:
+        return np.asarray(gather(words))
+    except RuntimeError as error:  # what JAX makes of a connection that broke
+        raise ProcessLost(
+            "another process of this run was lost; start all of them again with the same commands "
+            "(with --checkpoint FILE or --out DIR, --resume goes on from what each has kept)"
+        ) from error
 
 
 def join(

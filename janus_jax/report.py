@@ -192,10 +192,7 @@ def method_rows(document: Document) -> Iterator[tuple[str, int, int]]:
     """The matched comparison: how many each method selects, and how many holdout repeats."""
     for method, found in document["methods"].items():
         star = " *" if method == document["rule"] else ""
-        words = METHOD_WORDS[method]
-        if document["data"]["clusters"] is not None:
-            words = words.replace("exact p", "p, clusters exchanged")
-        yield words + star, len(found["selected"]), len(found["confirmed"])
+        yield method_words(document, method) + star, len(found["selected"]), len(found["confirmed"])
 
 
 def splits(document: Document) -> str:
@@ -219,7 +216,15 @@ def rule_words(document: Document) -> str:
         limit = f", q = {plan['q']}, statistic {plan['statistic']}"
     elif rule in ("unadjusted", "max_t", "max_t_step_down"):
         limit = f", alpha = {plan['alpha']}"
-    return METHOD_WORDS[rule] + limit
+    return method_words(document, rule) + limit
+
+
+def method_words(document: Document, method: str) -> str:
+    """What a method is called; where clusters are exchanged there is no exact p."""
+    words = METHOD_WORDS[method]
+    if document["data"]["clusters"] is None:
+        return words
+    return words.replace("exact p", "p, clusters exchanged")
 
 
 def ran_on(document: Document) -> str:
@@ -297,7 +302,7 @@ def _markdown(document: Document) -> Iterator[str]:
     if missing:
         yield "## Missing values"
         yield ""
-        yield "A missing value is in no slice of its column."
+        yield "A missing value counts as outside every slice of its column."
         yield ""
         for column in missing:
             yield f"* {_cell(column['column'])}: {column['missing']} missing"

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: a run that is asked to stop finishes its current call and keeps its sums."""
+"""Ctrl-C, SIGTERM and SIGHUP: a run that is asked to stop ends its call and keeps its sums."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+# Closing the terminal hangs up; Windows knows no such signal.
+_ENDING: Final = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+SIGNALS: Final = (signal.SIGINT, *_ENDING)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -18,7 +22,7 @@ class Interrupted(KeyboardInterrupt):
 
 @contextmanager
 def noted() -> Generator[Callable[[], bool]]:
-    """Within, the first SIGINT or SIGTERM is only noted: ask the value whether one came.
+    """Within, the first SIGINT, SIGTERM or SIGHUP is only noted: ask the value whether one came.
 
     A second one interrupts at once. Handlers are set when the block is entered, since
     ``jax.distributed`` installs its own. Off the main thread, where Python allows no handlers,
@@ -38,12 +42,12 @@ def noted() -> Generator[Callable[[], bool]]:
 
 @contextmanager
 def terminable() -> Generator[None]:
-    """Within, SIGTERM does what Ctrl-C does: it raises KeyboardInterrupt."""
+    """Within, SIGTERM and SIGHUP do what Ctrl-C does: they raise KeyboardInterrupt."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    with _handling(stop, (signal.SIGTERM,)):
+    with _handling(stop, _ENDING):
         yield
 
 

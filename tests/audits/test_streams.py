@@ -74,3 +74,22 @@ def test_an_input_is_never_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["--out", "--json", "--checkpoint"])
 def test_an_empty_target_is_a_mistake(option: str) -> None:
     assert f"{option} is empty" in cli.refused(GSM8K, *WORDS, option, "")
+
+
+def test_two_outputs_on_one_path_are_refused(tmp_path: Path) -> None:
+    both = tmp_path / "both"
+    for words in (
+        ("--json", both, "--checkpoint", both),
+        ("--out", tmp_path, "--json", tmp_path / "report.md"),
+        ("--out", tmp_path, "--checkpoint", tmp_path / "." / "findings.csv"),
+    ):
+        assert "written twice" in cli.refused(GSM8K, *WORDS, *words)
+    assert not both.exists()
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.1:abc", "127.0.0.1:99999", ":5000"])
+def test_a_coordinator_is_a_host_and_a_port(address: str) -> None:
+    words = ("--coordinator", address, "--processes", "2", "--process-id", "0")
+    message = cli.refused(GSM8K, "--correct", "correct_175b_verification", *words)
+    assert "HOST:PORT" in message
+    assert repr(address) in message
