@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from janus_jax.errors import ProcessLost
+from janus_jax.processes import Processes
 from tests.audits import cli
 from tests.oracle import tables
 
@@ -93,3 +95,33 @@ def test_a_coordinator_is_a_host_and_a_port(address: str) -> None:
     message = cli.refused(GSM8K, "--correct", "correct_175b_verification", *words)
     assert "HOST:PORT" in message
     assert repr(address) in message
+
+
+@pytest.mark.parametrize(("status", "left_at_once"), [(130, True), (0, False), (2, False)])
+def test_an_interrupted_jax_is_left_without_taking_it_apart(
+    status: int, left_at_once: bool
+) -> None:
+    # Its threads may be computing: an ordinary exit, which runs exit handlers, would crash.
+    code = (
+        "import atexit, sys, types; sys.modules['jax'] = types.ModuleType('jax')\n"
+        "atexit.register(lambda: print('taken apart'))\n"
+        "import janus_jax.cli as cli\n"
+        f"cli.main = lambda: {status}\n"
+        "print('said before', end=' '); cli.run()"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == status
+    assert run.stdout.startswith("said before")
+    assert ("taken apart" in run.stdout) != left_at_once
+
+
+def test_a_lost_process_is_an_error_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    multihost = pytest.importorskip("jax.experimental.multihost_utils")
+
+    def broken(words: object) -> None:
+        raise RuntimeError("Connection closed by peer")
+
+    monkeypatch.setattr(multihost, "process_allgather", broken)
+    with pytest.raises(ProcessLost, match="--resume goes on") as lost:
+        Processes(0, 2).check_same("task")
+    assert lost.value.exit_status == 4
