@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from janus_jax import __version__
 from janus_jax.errors import InputError, JanusError
 from janus_jax.output import check_targets, publish, usable_streams, writing
-from janus_jax.plan import METHODS, PRESETS, Plan, make_plan
+from janus_jax.plan import METHODS, PLAN_OPTIONS, PRESETS, Plan, make_plan
 
 if TYPE_CHECKING:
     from janus_jax.checkpoint import Checkpoint
@@ -287,30 +287,8 @@ def _add_audit_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-_NOT_IN_PLAN = frozenset(
-    [
-        "results",
-        "run",
-        "backend",
-        "batch",
-        "memory",
-        "delimiter",
-        "encoding",
-        "out",
-        "json",
-        "quiet",
-        "checkpoint",
-        "resume",
-        "distributed",
-        "coordinator",
-        "processes",
-        "process_id",
-    ]
-)
-
-
 def _audit(options: argparse.Namespace, arguments: Sequence[str]) -> int:
-    given = {name: value for name, value in vars(options).items() if name not in _NOT_IN_PLAN}
+    given = {name: getattr(options, name) for name in PLAN_OPTIONS}
     if given["id"] is not None:
         given["id"] = given["id"].split(",")
     plan = make_plan(given)

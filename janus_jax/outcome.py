@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from janus_jax.errors import InputError
 from janus_jax.plan import Plan
 from janus_jax.table import Column, Table
-from janus_jax.values import as_boolean, as_numbers, as_text, number_report
+from janus_jax.values import as_boolean, as_numbers, as_text, first_row_of, number_report
 
 _SHOWN = 10  # examples listed in a message before "..."
 
@@ -123,7 +123,7 @@ def _outcomes(table: Table, column: Column, plan: Plan) -> tuple[NDArray[np.int8
             some = ", ".join(repr(label) for label in labels[:5])
             raise InputError(
                 f"outcome column {column.name!r} is not true/false, yes/no or 0/1: it holds {some}"
-                f"{', ...' if len(labels) > 5 else ''} (the first in {_first(table, column, 0)}); "
+                f"{', ...' if len(labels) > 5 else ''} (the first in {table.where(first_row_of(column, 0))}); "
                 f"for a graded score use --score {column.name} --pass-at X"
             )
         wrong = truth if plan.error else np.where(truth < 0, truth, 1 - truth)
@@ -155,11 +155,6 @@ def _outcomes(table: Table, column: Column, plan: Plan) -> tuple[NDArray[np.int8
             f"{len(errors) - right - bad} missing"
         )
     return errors, notes
-
-
-def _first(table: Table, column: Column, level: int) -> str:
-    rows = np.flatnonzero(column.codes == level)
-    return table.where(int(rows[0])) if len(rows) else table.source[0]
 
 
 def _missing_outcomes(ids: _Ids, name: str, missing: NDArray[np.intp], plan: Plan) -> str:
