@@ -121,9 +121,10 @@ def _outcomes(table: Table, column: Column, plan: Plan) -> tuple[NDArray[np.int8
             raise InputError(f"outcome column {column.name!r} has no value in any row")
         if truth is None:
             some = ", ".join(repr(label) for label in labels[:5])
+            first = table.where(first_row_of(column, 0))
             raise InputError(
                 f"outcome column {column.name!r} is not true/false, yes/no or 0/1: it holds {some}"
-                f"{', ...' if len(labels) > 5 else ''} (the first in {table.where(first_row_of(column, 0))}); "
+                f"{', ...' if len(labels) > 5 else ''} (the first in {first}); "
                 f"for a graded score use --score {column.name} --pass-at X"
             )
         wrong = truth if plan.error else np.where(truth < 0, truth, 1 - truth)
