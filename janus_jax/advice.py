@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-import numpy as np
-
 from janus_jax.columns import contrary_outcome
 from janus_jax.interface import Problem
 from janus_jax.layout import arrangements
@@ -78,12 +76,11 @@ def _reading_warnings(plan: Plan, prepared: Prepared) -> Iterator[str]:
     if said:
         yield said
     if not plan.cluster:
-        for column, reason in prepared.selection.not_used.items():
-            if f"--cluster {column}" in reason:
-                yield (
-                    f"rows share values of {column!r}; if they belong together they are not "
-                    f"independent and p-values are too small: --cluster {column}"
-                )
+        for column in prepared.selection.groups:
+            yield (
+                f"rows share values of {column!r}; if they belong together they are not "
+                f"independent and p-values are too small: --cluster {column}"
+            )
 
 
 def reading_notes(plan: Plan, prepared: Prepared, screened: Screened | None) -> list[str]:
@@ -101,19 +98,16 @@ def _data_notes(plan: Plan, prepared: Prepared) -> Iterator[str]:
     for column, levels in prepared.descriptors.holdout_only.items():
         shown = ", ".join(map(repr, levels[:10])) + (", ..." if len(levels) > 10 else "")
         yield f"column {column!r}: levels that only holdout has were never screened: {shown}"
-    counted = np.concatenate([part.rows for part in prepared.parts])
-    absent = {used.name: int((~used.known[counted]).sum()) for used in prepared.selection.used}
-    if any(absent.values()):
-        listed = ", ".join(f"{name!r} {count}" for name, count in absent.items() if count)
+    missing = prepared.missing
+    if any(missing.values()):
+        listed = ", ".join(f"{name!r} {count}" for name, count in missing.items() if count)
         yield (
             f"missing values, which count as outside every slice of their column: {listed}; "
             "lift_known is the lift among the rows that have one"
         )
     rules = plan.eligibility
     for_prevalence = sum(
-        left_out_for_prevalence(
-            prepared.discovery[g], prepared.holdout[g] if prepared.has_holdout else None, rules
-        )
+        left_out_for_prevalence(prepared.discovery[g], prepared.holdout_of(g), rules)
         for g in range(len(prepared.discovery))
     )
     if for_prevalence:

@@ -73,6 +73,14 @@ class UsedColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class _Unused:
+    """Why a column is not used, and whether its values look like groups of rows."""
+
+    reason: str
+    groups: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
     """The outcome of choosing columns.
 
@@ -83,12 +91,15 @@ class Selection:
     not_used
         Column name to the reason, in file order; the outcome, id, split, strata and cluster columns
         are not listed.
+    groups
+        Those of them that are identifiers whose values repeat: their rows may belong together.
     notes
         What was noticed about the used ones.
     """
 
     used: tuple[UsedColumn, ...]
     not_used: dict[str, str]
+    groups: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -104,7 +115,7 @@ def select_columns(table: Table, plan: Plan) -> Selection:
     named = dict.fromkeys((*plan.descriptor, *plan.include, *plan.categorical, *plan.numeric))
     candidates = plan.descriptor or table.columns
     used: list[UsedColumn] = []
-    not_used: dict[str, str] = {}
+    not_used: dict[str, _Unused] = {}
     notes: list[str] = []
     roles = _other_roles(plan)
     endings = _model_endings(table, plan.outcome_column)
@@ -115,13 +126,18 @@ def select_columns(table: Table, plan: Plan) -> Selection:
         reason = "excluded" if name in plan.exclude else None
         if reason is None and name not in named:
             reason = _left_out_by_name(name, plan.outcome_column, endings)
-        made = reason or _read(table, column, plan, named=name in named)
-        if isinstance(made, str):
+        made = _Unused(reason) if reason else _read(table, column, plan, named=name in named)
+        if isinstance(made, _Unused):
             not_used[name] = made
             continue
         used.append(made)
         notes.extend(_remarks(table, made, frozenset(plan.na)))
-    return Selection(tuple(used), not_used, tuple(notes))
+    return Selection(
+        used=tuple(used),
+        not_used={name: unused.reason for name, unused in not_used.items()},
+        groups=tuple(name for name, unused in not_used.items() if unused.groups),
+        notes=tuple(notes),
+    )
 
 
 def find_column(table: Table, name: str, option: str) -> Column:
@@ -281,12 +297,12 @@ def _left_out_by_name(name: str, outcome: str, endings: dict[tuple[str, ...], st
     return None
 
 
-def _read(table: Table, column: Column, plan: Plan, *, named: bool) -> UsedColumn | str:
+def _read(table: Table, column: Column, plan: Plan, *, named: bool) -> UsedColumn | _Unused:
     """How the column is used, or why it is not."""
     if column.unusable:
         if named:
             raise InputError(f"column {column.name!r} cannot be a descriptor: {column.unusable}")
-        return column.unusable
+        return _Unused(column.unusable)
     na = frozenset(plan.na)
     if column.name in plan.categorical or (
         column.categorical and column.name not in plan.numeric and as_boolean(column, na) is None
@@ -333,47 +349,49 @@ def _constant(column: Column, level_known: NDArray[np.bool_]) -> str | None:
     return as_text(column)[int(levels[0])] if len(levels) == 1 else None
 
 
-def _unfit(table: Table, used: UsedColumn, na: frozenset[str]) -> str | None:
+def _unfit(table: Table, used: UsedColumn, na: frozenset[str]) -> _Unused | None:
     """Why a column that nobody named had better not be used."""
     column = used.values
     known = int(used.known.sum())
     if not known:
-        return f"no value in any of {table.n} rows"
+        return _Unused(f"no value in any of {table.n} rows")
     if used.constant is not None and known == table.n:
-        return f"constant: every value is {used.constant!r}"
+        return _Unused(f"constant: every value is {used.constant!r}")
     if used.kind == "numeric":
         if is_row_number(column, table):
-            return "a row number (consecutive integers)"
+            return _Unused("a row number (consecutive integers)")
         words = _words(column.name)[-1:]
         if words == ["id"] or (words in (["index"], ["idx"]) and is_near_unique(column)):
-            return f"an identifier by its name{_perhaps_clusters(column)}"
+            return _perhaps_groups(column, "an identifier by its name")
         return None
     if used.kind == "boolean":
         return None
     if looks_like_date(column):
-        return "a date"
+        return _Unused("a date")
     if len(column.levels) > MAX_LEVELS:
         if _mostly_numbers(column, na):
-            return (
+            return _Unused(
                 f"mostly numbers but read as text: {_not_a_number(table, column, na)}; use --na "
                 f"WORD for words that mean missing, or name it with --categorical {column.name}"
             )
         if is_near_unique(column):
-            return "near-unique text"
-        return (
+            return _Unused("near-unique text")
+        return _perhaps_groups(
+            column,
             f"text with {len(column.levels)} levels, more than {MAX_LEVELS}; --include "
-            f"{column.name} uses it{_perhaps_clusters(column)}"
+            f"{column.name} uses it",
         )
     return None
 
 
-def _perhaps_clusters(column: Column) -> str:
-    """A hint for an identifier whose values repeat: its rows may belong together."""
+def _perhaps_groups(column: Column, reason: str) -> _Unused:
+    """The reason, with a hint for an identifier whose values repeat."""
     known = column.codes[column.codes >= 0]
     distinct = len(np.unique(known))
     if is_near_unique(column) or distinct == len(known) or _words(column.name)[-1:] != ["id"]:
-        return ""
-    return f"; {distinct} values in {len(known)} rows: if they are groups, --cluster {column.name}"
+        return _Unused(reason)
+    hint = f"{distinct} values in {len(known)} rows: if they are groups, --cluster {column.name}"
+    return _Unused(f"{reason}; {hint}", groups=True)
 
 
 def _mostly_numbers(column: Column, na: frozenset[str]) -> bool:

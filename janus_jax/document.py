@@ -62,12 +62,12 @@ def _gates(
 
 def _data(prepared: Prepared, plan: Plan) -> dict[str, Any]:
     table, where = prepared.examples.table, prepared.where
-    counted = np.concatenate([part.rows for part in prepared.parts])
+    missing = prepared.missing
     columns: list[dict[str, Any]] = [
         {
             "column": used.name,
             "kind": used.kind,
-            "missing": int((~used.known[counted]).sum()),
+            "missing": missing[used.name],
             "threshold": prepared.descriptors.thresholds.get(used.name),
             "holdout_only_levels": list(prepared.descriptors.holdout_only.get(used.name, ())),
         }
@@ -76,7 +76,7 @@ def _data(prepared: Prepared, plan: Plan) -> dict[str, Any]:
     clusters = None
     if plan.cluster:
         codes = table.columns[plan.cluster].codes
-        clusters = {"column": plan.cluster, "count": len(set(codes[counted].tolist()))}
+        clusters = {"column": plan.cluster, "count": len(set(codes[prepared.counted].tolist()))}
     return {
         "rows": table.n,
         "source": list(table.source),
@@ -181,7 +181,11 @@ def _screen(prepared: Prepared, plan: Plan, screened: Screened | None) -> dict[s
 def _threshold(prepared: Prepared, screened: Screened, index: int) -> float:
     """The threshold as a |lift| or |z|: that of a descriptor which stands exactly on it."""
     position = int((screened.thresholds.own == index + 1).argmax())
-    counts = prepared.discovery[prepared.eligible[position]]
+    return _size(prepared.discovery[prepared.eligible[position]])
+
+
+def _size(counts: Counts) -> float:
+    """The statistic that is ranked, as a float to show: |lift| or |z|."""
     if counts.margins.statistic == "lift":
         return abs(float(counts.lift))
     return abs(counts.margins.z(counts.errors_on))
@@ -212,14 +216,14 @@ def _descriptors(
     position = {g: i for i, g in enumerate(prepared.eligible)}
     # Only columns with gaps: a descriptor of complete ones has nothing to add.
     known = {used.name: used.known for used in prepared.selection.used if not used.known.all()}
-    counted = np.concatenate([part.rows for part in prepared.parts])
+    counted = prepared.counted
     items = prepared.descriptors.items
     closed = screened.closed if screened else None
     stability = closed.stability if closed else None
     listed: list[dict[str, Any]] = []
     for g, item in enumerate(items):
         discovery = prepared.discovery[g]
-        holdout = prepared.holdout[g] if prepared.has_holdout else None
+        holdout = prepared.holdout_of(g)
         i = position.get(g)
         status, reason = _status(g, i, prepared, plan, screened, gates)
         entry: dict[str, Any] = {
@@ -312,9 +316,7 @@ def _why(g: int, i: int, prepared: Prepared, plan: Plan, screened: Screened) -> 
     counts, rule = prepared.discovery[g], plan.rule
     if rule in screened.chosen:
         size = "|lift|" if plan.statistic == "lift" else "|z|"
-        value = abs(
-            float(counts.lift) if plan.statistic == "lift" else counts.margins.z(counts.errors_on)
-        )
+        value = _size(counts)
         index = screened.chosen[rule]
         if index is None:
             return f"no threshold has an estimated FDP of at most {plan.q} ({size} {value:.4f})"

@@ -66,6 +66,21 @@ class Prepared:
         """Whether there are examples to confirm on."""
         return len(self.parts) > 1
 
+    @property
+    def counted(self) -> NDArray[np.intp]:
+        """Rows of the examples that count: those of the splits that have an outcome."""
+        return np.concatenate([part.rows for part in self.parts])
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """For each column used, how many of those rows have no value of it."""
+        rows = self.counted
+        return {used.name: int(np.count_nonzero(~used.known[rows])) for used in self.selection.used}
+
+    def holdout_of(self, g: int) -> Counts | None:
+        """One descriptor's holdout counts, if there is a holdout."""
+        return self.holdout[g] if self.has_holdout else None
+
     def part(self, which: int) -> Part:
         """The discovery or the holdout examples."""
         return self.parts[which]
