@@ -6,15 +6,15 @@ import io
 import itertools
 import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from janus_jax.errors import InputError
 
 if TYPE_CHECKING:
-    from janus_jax.result import AuditResult
+    from janus_jax.result import AuditResult, Result
 
 RESULT_FILES = ("result.json", "findings.csv", "report.md")
 """What ``--out DIR`` writes."""
@@ -31,7 +31,11 @@ def usable_streams() -> None:
 
 
 def check_targets(
-    results: Sequence[str], out: str | None, json: str | None, checkpoint: str | None
+    results: Sequence[str],
+    out: str | None,
+    json: str | None,
+    checkpoint: str | None = None,
+    files: Sequence[str] = RESULT_FILES,
 ) -> None:
     """Find out that a result could not be written, or would replace its input, beforehand.
 
@@ -41,6 +45,8 @@ def check_targets(
         The input files.
     out, json, checkpoint
         The options of these names.
+    files
+        What is written into the folder ``out``.
     """
     for option, value in (("--out", out), ("--json", json), ("--checkpoint", checkpoint)):
         if value == "":
@@ -58,7 +64,7 @@ def check_targets(
                 raise IsADirectoryError(21, "it is a folder; name a file", json)
             if not os.access(target if target.exists() else target.parent, os.W_OK):
                 raise PermissionError(13, "not writable, or no such folder", json)
-    targets = [Path(out) / name for name in RESULT_FILES] if out else []
+    targets = [Path(out) / name for name in files] if out else []
     targets += [Path(name) for name in (json, checkpoint) if name and name != "-"]
     for first, second in itertools.combinations(targets, 2):
         if first.resolve() == second.resolve():
@@ -81,12 +87,25 @@ def writing(what: str = "the result") -> Generator[None]:
 
 
 def publish(result: AuditResult, out: str | None, json: str | None) -> None:
-    """Write the result where ``--out`` and ``--json`` say, and print it."""
+    """Write an audit where ``--out`` and ``--json`` say, and print it."""
     from janus_jax.terminal import print_result
 
     if out:
         with writing(out):
             result.write(out)
+    publish_document(result, json, lambda stream: print_result(result.to_dict(), stream))
+
+
+def publish_document(result: Result, json: str | None, show: Callable[[TextIO], None]) -> None:
+    """Write a result where ``--json`` says; unless that is standard output, show it there.
+
+    Parameters
+    ----------
+    json
+        A file, "-" for standard output, or None.
+    show
+        Prints the result for people.
+    """
     if json and json != "-":
         with writing(json):
             Path(json).write_text(result.to_json(), encoding="utf-8")
@@ -94,5 +113,5 @@ def publish(result: AuditResult, out: str | None, json: str | None) -> None:
         if json == "-":
             sys.stdout.write(result.to_json())
         else:
-            print_result(result.to_dict(), sys.stdout)
+            show(sys.stdout)
         sys.stdout.flush()

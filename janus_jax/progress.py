@@ -1,4 +1,4 @@
-"""How far the permutations are, on standard error: a bar in a terminal, lines in a log.
+"""How far a long run is, on standard error: a bar in a terminal, lines in a log.
 
 Nothing appears for work that is done within two seconds, and nothing ever on standard output.
 """
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Final, TextIO
 
 Progress = Callable[[int, int], None]
-"""Called with permutations done and wanted: once at the start, then after each call of a backend
+"""Called with what is done and wanted: once at the start, then after each call of a backend
 (about twice a second)."""
 
 QUIET_FOR: Final = 2.0
@@ -30,15 +30,20 @@ class Pace:
     ----------
     clock
         Seconds from any fixed moment.
+    what
+        What is counted, in the plural.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, what: str = "permutations"
+    ) -> None:
         self._clock = clock
+        self._what = what
         self._reports = 0
         self._start = self._first_call = self._now = (clock(), 0)
 
     def report(self, done: int) -> None:
-        """Note that ``done`` permutations are done by now."""
+        """Note that ``done`` of them are done by now."""
         self._now = (self._clock(), done)
         self._reports += 1
         if self._reports == 1:
@@ -53,7 +58,7 @@ class Pace:
 
     @property
     def rate(self) -> float | None:
-        """Permutations a second; None before there is anything to tell it from."""
+        """How many a second; None before there is anything to tell it from."""
         since = self._start if self._reports <= 2 else self._first_call
         seconds, done = self._now[0] - since[0], self._now[1] - since[1]
         return done / seconds if seconds > 0 and done > 0 else None
@@ -61,7 +66,7 @@ class Pace:
     def words(self, total: int) -> str:
         """One line: done, wanted, rate, time left."""
         done = self._now[1]
-        text = f"{done:,} of {total:,} permutations ({100 * done // max(total, 1)}%)"
+        text = f"{done:,} of {total:,} {self._what} ({100 * done // max(total, 1)}%)"
         rate = self.rate
         if rate is None:
             return text
@@ -128,12 +133,14 @@ def bar(stream: TextIO, pace: Pace) -> Generator[Progress]:
 
 
 @contextmanager
-def reporting(stream: TextIO, prefix: str, *, quiet: bool) -> Generator[Progress | None]:
+def reporting(
+    stream: TextIO, prefix: str, *, quiet: bool, what: str = "permutations"
+) -> Generator[Progress | None]:
     """Choose what suits the stream; None when nothing is to be shown."""
     if quiet:
         yield None
     elif stream.isatty():
-        with bar(stream, Pace()) as show:
+        with bar(stream, Pace(what=what)) as show:
             yield show
     else:
-        yield lines(stream, prefix, Pace())
+        yield lines(stream, prefix, Pace(what=what))

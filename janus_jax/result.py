@@ -1,4 +1,4 @@
-"""The result of an audit, for Python."""
+"""Results, for Python: one JSON document each, and what reads it."""
 
 from __future__ import annotations
 
@@ -12,24 +12,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditResult:
-    """What an audit found.
+class Result:
+    """What a command found.
 
     Attributes
     ----------
     document
-        The whole result, as in ``result.json`` (schema ``janus-jax/audit/1``).
+        The whole result as JSON values; ``document["schema"]`` says which kind it is.
     """
 
     document: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as JSON values: what ``result.json`` holds."""
+        """The result as JSON values."""
         return self.document
 
     def to_json(self) -> str:
-        """``result.json``: strict JSON, no NaN or infinity."""
+        """The result as a file: strict JSON, no NaN or infinity."""
         return json.dumps(self.document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AuditResult(Result):
+    """What an audit found: ``result.json``, schema ``janus-jax/audit/1``."""
 
     @property
     def confirmed(self) -> list[str]:

@@ -49,13 +49,27 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-def print_result(document: Document, stream: TextIO) -> None:
-    """Print the result: the answer, the descriptors tested, the methods side by side, the notes."""
-    # Text flows: a terminal wraps it, a file keeps one line a sentence. Tables need a width.
-    width = None if stream.isatty() else _FILE_WIDTH
-    console = _Console(
+def console_for(stream: TextIO) -> Console:
+    """Where to print: text flows (a terminal wraps it, a file keeps one line a sentence)."""
+    width = None if stream.isatty() else _FILE_WIDTH  # tables need one
+    return _Console(
         file=stream, highlight=False, emoji=False, markup=False, soft_wrap=True, width=width
     )
+
+
+def print_table(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A plain table: the first column is words, the others are numbers."""
+    grid = Table(box=None, header_style="bold", pad_edge=False)
+    for index, name in enumerate(header):
+        grid.add_column(name, justify="right" if index else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*map(Text, row))
+    console.print(grid, soft_wrap=False)
+
+
+def print_result(document: Document, stream: TextIO) -> None:
+    """Print the result: the answer, the descriptors tested, the methods side by side, the notes."""
+    console = console_for(stream)
     said = answer(document)
     console.print(Text(f"{said[:1].upper()}{said[1:]}.", style="bold"))
     console.print(f"{splits(document)}; rule: {rule_words(document)}")

@@ -1,0 +1,190 @@
+"""What the commands share: the options that make a plan, plain words on stderr, whole numbers."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any, Final, Protocol
+
+from janus_jax.errors import InputError, JanusError
+from janus_jax.plan import METHODS, PLAN_OPTIONS, PRESETS, Plan, make_plan
+
+PROGRAM: Final = "janus-jax"
+INTERRUPTED: Final = 130
+"""Exit status after Ctrl-C or SIGTERM."""
+
+_NOTHING_KEPT = (
+    "this run kept nothing to go on from (--checkpoint FILE or --out DIR would, later on)"
+)
+
+
+class Options(Protocol):
+    """A parser, or a group of its options."""
+
+    def add_argument(self, *names: str, **options: Any) -> argparse.Action:
+        """Add an option."""
+        ...
+
+
+class Commands(Protocol):
+    """Where commands register."""
+
+    def add_parser(self, name: str, **options: Any) -> argparse.ArgumentParser:
+        """Add a command."""
+        ...
+
+
+def complain(kind: str, message: str) -> None:
+    """Say something on stderr, whatever it holds."""
+    from janus_jax.report import printable
+
+    print(f"{PROGRAM}: {kind}: {printable(message)}", file=sys.stderr)
+
+
+def warn(message: str) -> None:
+    """Say a warning on stderr."""
+    complain("warning", message)
+
+
+def failure(error: JanusError | KeyboardInterrupt) -> int:
+    """Say what went wrong; returns the exit status."""
+    if isinstance(error, JanusError):
+        complain("error", str(error))
+        return error.exit_status
+    complain("interrupted", str(error) or _NOTHING_KEPT)
+    return INTERRUPTED
+
+
+def whole(option: str, text: str | None, least: int = 1) -> int | None:
+    """The whole number that an option gives, if it was given."""
+    if text is None:
+        return None
+    if not text.isdecimal() or int(text) < least:
+        raise InputError(f"{option} is {text!r}, but it must be a whole number from {least}")
+    return int(text)
+
+
+def plan_of(options: argparse.Namespace) -> Plan:
+    """The plan that the options of :func:`add_plan_options` make."""
+    given = {name: getattr(options, name) for name in PLAN_OPTIONS}
+    if given["id"] is not None:
+        given["id"] = given["id"].split(",")
+    return make_plan(given)
+
+
+def add_plan_options(parser: argparse.ArgumentParser) -> None:
+    """Everything that decides what an audit computes."""
+    group = parser.add_argument_group("outcome (exactly one of --error, --correct, --score)")
+    group.add_argument("--error", metavar="COL", help="true = the model was wrong")
+    group.add_argument("--correct", metavar="COL", help="true = the model was right")
+    group.add_argument("--score", metavar="COL", help="a graded score; needs --pass-at")
+    group.add_argument("--pass-at", metavar="X", help="a score of at least X is right")
+    group.add_argument(
+        "--missing-outcome",
+        metavar="WHAT",
+        help="rows without an outcome: refuse (default), drop, or wrong",
+    )
+    group.add_argument(
+        "--id", metavar="COL[,COL]", help="example id (default: a column id, else the row number)"
+    )
+    group.add_argument(
+        "--repeats",
+        metavar="HOW",
+        help="repeated ids: refuse (default), or reduce to one row by majority or first",
+    )
+    group.add_argument(
+        "--cluster",
+        metavar="COL",
+        help="rows of a cluster stay in one split, and whole error patterns are exchanged among "
+        "clusters of equal size (the rule is then mean_count by default)",
+    )
+
+    group = parser.add_argument_group("what to test")
+    many: dict[str, Any] = {"action": "append", "metavar": "COL"}
+    group.add_argument(
+        "--descriptor", help="use only this column and others so named (repeatable)", **many
+    )
+    group.add_argument(
+        "--include", help="use this column although it would be left out (repeatable)", **many
+    )
+    group.add_argument("--exclude", help="leave this column out (repeatable)", **many)
+    group.add_argument(
+        "--categorical", help="one descriptor per level, also of numbers (repeatable)", **many
+    )
+    group.add_argument(
+        "--numeric", help="above its discovery median, also of 0/1 columns (repeatable)", **many
+    )
+    group.add_argument(
+        "--na",
+        action="append",
+        metavar="WORD",
+        help="one more word that means missing in outcome, boolean, numeric and named columns "
+        "(repeatable)",
+    )
+    group.add_argument(
+        "--conjunction",
+        action="append",
+        metavar='"NAME = A & B"',
+        help="a named conjunction of descriptors (repeatable)",
+    )
+    group.add_argument(
+        "--pairs", action="store_true", default=None, help="add all pairwise conjunctions"
+    )
+
+    group = parser.add_argument_group("split")
+    group.add_argument(
+        "--split-column", metavar="COL", help="a column of discovery / holdout (/ proposal)"
+    )
+    group.add_argument(
+        "--discovery",
+        metavar="SHARE",
+        help="share dealt to discovery (default 0.5; 1 = no holdout, nothing is confirmed)",
+    )
+    group.add_argument(
+        "--seed", metavar="N", help="seed of everything random, 0 to 2**64 - 1 (default 0)"
+    )
+    group.add_argument("--stratify", metavar="COL", help="deal the split within these strata")
+
+    group = parser.add_argument_group("screen")
+    group.add_argument("--preset", metavar="NAME", help=f"the paper's audits: {', '.join(PRESETS)}")
+    group.add_argument(
+        "--min-support", metavar="ROWS", help="rows on and off in each split (default 8)"
+    )
+    group.add_argument(
+        "--min-prevalence", metavar="SHARE", help="share of rows on, in each split (default 0.10)"
+    )
+    group.add_argument("--max-prevalence", metavar="SHARE", help="(default 0.90)")
+    group.add_argument("--statistic", metavar="NAME", help="what is ranked: lift (default) or z")
+    group.add_argument(
+        "--rule",
+        metavar="METHOD",
+        help="the primary rule (default decoys_exact, mean_count with --cluster): "
+        + ", ".join(METHODS),
+    )
+    group.add_argument("--decoys", metavar="K", help="literal decoys (default 1000)")
+    group.add_argument("--q", metavar="Q", help="estimated FDP allowed (default 0.10)")
+    group.add_argument(
+        "--min-holdout-lift",
+        metavar="C",
+        help="smallest holdout |lift| that confirms (default 0.10)",
+    )
+    group.add_argument("--alpha", metavar="A", help="level of the tests (default 0.05)")
+    group.add_argument("--permutations", metavar="B", help="shared permutations (default 499999)")
+    group.add_argument("--strata", metavar="COL", help="shuffle errors only within these strata")
+
+
+def add_backend_options(parser: argparse.ArgumentParser) -> Options:
+    """Which backend runs, for a command with shared permutations."""
+    group = parser.add_argument_group("backend (never changes a result)")
+    group.add_argument(
+        "--backend", default="auto", metavar="NAME", help="auto (default), jax, numpy, ..."
+    )
+    return group
+
+
+def add_reading_options(group: Options) -> None:
+    """How text files are read."""
+    group.add_argument("--delimiter", metavar="CHAR", help="field separator of text files")
+    group.add_argument(
+        "--encoding", default="utf-8", metavar="NAME", help="encoding of text files (utf-8)"
+    )
