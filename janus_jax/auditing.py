@@ -8,14 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from janus_jax import __version__, registry
 from janus_jax.advice import design_warnings
 from janus_jax.checkpoint import Checkpoint
 from janus_jax.document import make_document
 from janus_jax.errors import InputError
-from janus_jax.exchange import shuffled_part
+from janus_jax.exchange import memberships, shuffled_part
 from janus_jax.interface import Backend, Problem
 from janus_jax.permutations import DEFAULT_MEMORY, Progress, Running
 from janus_jax.plan import (
@@ -38,9 +37,6 @@ Names = str | Sequence[str]
 """One name, or several."""
 Decimal = str | int | float
 """A decimal; text is taken exactly as written."""
-
-# Fewer label draws than this take NumPy less time than importing and compiling JAX takes.
-_SMALL_WORK = 150_000_000
 
 
 def audit(
@@ -237,14 +233,10 @@ def _check(running: Running, backend: str) -> None:
 def _choose_backend(
     name: str, plan: Plan, prepared: Prepared, running: Running
 ) -> tuple[Backend, list[str]]:
-    if name != "auto":
-        return registry.get(name), []
-    if running.processes.count > 1:
+    if name == "auto" and running.processes.count > 1:
         return registry.get(BACKEND), []
     draws = prepared.part(DISCOVERY).n * (plan.permutations + plan.decoys)
-    if draws < _SMALL_WORK:
-        return registry.get("numpy"), ["jax: not needed for so little work"]
-    return registry.auto()
+    return registry.choose(name, draws)
 
 
 def _screen(
@@ -262,12 +254,3 @@ def _screen(
         backend,
         running,
     )
-
-
-def memberships(prepared: Prepared) -> NDArray[np.bool_]:
-    """Memberships of the library on discovery, shape (L, n); filled in place, to exist once."""
-    rows, eligible = prepared.part(DISCOVERY).rows, prepared.eligible
-    lines = np.empty((len(eligible), len(rows)), dtype=np.bool_)
-    for line, g in zip(lines, eligible, strict=True):
-        np.take(prepared.descriptors.items[g].members, rows, out=line, mode="clip")
-    return lines

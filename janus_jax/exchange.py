@@ -1,4 +1,4 @@
-"""What the shuffles exchange on discovery: single rows, or whole clusters, within strata."""
+"""What the shuffles of a split exchange: single rows, or whole clusters, within strata."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from janus_jax.table import Table
 from janus_jax.values import as_text
 
 
-def shuffled_part(prepared: Prepared, plan: Plan) -> Problem:
-    """The discovery errors and who exchanges with whom; no descriptors yet.
+def shuffled_part(prepared: Prepared, plan: Plan, which: int = DISCOVERY) -> Problem:
+    """The errors of a split and who exchanges with whom; no descriptors yet.
 
     Raises
     ------
     InputError
         A cluster lies in two strata, so that it can be exchanged in neither.
     """
-    part, table = prepared.part(DISCOVERY), prepared.examples.table
+    part, table = prepared.part(which), prepared.examples.table
     clusters = None
     if plan.cluster:
         clusters = complete_codes(table, plan.cluster, "--cluster")[part.rows].astype(np.int32)
@@ -36,6 +36,15 @@ def shuffled_part(prepared: Prepared, plan: Plan) -> Problem:
         seed=plan.seed,
         clusters=clusters,
     )
+
+
+def memberships(prepared: Prepared, which: int = DISCOVERY) -> NDArray[np.bool_]:
+    """Memberships of the library on a split, shape (L, n); filled in place, to exist once."""
+    rows, eligible = prepared.part(which).rows, prepared.eligible
+    lines = np.empty((len(eligible), len(rows)), dtype=np.bool_)
+    for line, g in zip(lines, eligible, strict=True):
+        np.take(prepared.descriptors.items[g].members, rows, out=line, mode="clip")
+    return lines
 
 
 def _check_strata(

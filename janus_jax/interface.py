@@ -46,7 +46,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-Ids = NDArray[np.uint32]
+from janus_jax.decide import Decided, Ids, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,5 +220,21 @@ class Backend(Protocol):
         """Source (index into the pool) and errors on the shuffled label, each of shape (k,).
 
         Not called with ids when the pool is empty, nor when there are clusters.
+        """
+        ...
+
+
+@runtime_checkable
+class DecidesReplays(Protocol):
+    """What a backend may have besides: replays decided where they were drawn.
+
+    Without it the core decides on the host from ``counts``; the integers are the same.
+    """
+
+    def replays(self, discovery: Any, holdout: Any | None, ids: Ids, rules: Rules) -> Decided:
+        """Shuffle both splits and apply the rules.
+
+        Equal to :func:`janus_jax.decide.decide` of ``counts(discovery, ids)`` and, unless
+        ``holdout`` is None, ``counts(holdout, ids)``; both are states that ``prepare`` returned.
         """
         ...

@@ -8,6 +8,7 @@ import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from janus_jax.checkpoint import Checkpoint, fingerprint
 from janus_jax.errors import InputError
 from janus_jax.interface import Backend, Problem, Tables, Tally, tally_counts
-from janus_jax.layout import every_labelling
+from janus_jax.layout import arrangements, every_labelling, movable_rows
 from janus_jax.processes import ALONE, Processes
 from janus_jax.progress import Progress
 from janus_jax.stopping import Interrupted, noted
@@ -24,12 +25,51 @@ from janus_jax.stopping import Interrupted, noted
 DEFAULT_MEMORY: Final = 256 * 2**20
 """Bytes the permutations in flight may use."""
 
+_COUNTED_UP_TO = 10**15  # labellings are counted exactly up to here
 _CELLS = 1 << 22  # gathered cells in one block of an enumeration
 
 # A call of the backend takes about this long: seldom enough to cost nothing, often enough for
 # progress, checkpoints and Ctrl-C.
 _CALL_SECONDS: Final = 0.4
 _LONGEST_CALL: Final = 1 << 20  # permutations; their ids then take 4 MiB
+
+
+@dataclass(frozen=True, slots=True)
+class Permuted:
+    """The shared permutations, sampled or enumerated.
+
+    Attributes
+    ----------
+    tally
+        The sums.
+    enumerated
+        True when every labelling was counted once; then p-values have no "+1".
+    labellings
+        How many distinct labellings exist; None when there are more than 10**15.
+    movable
+        With clusters: how many rows can move at all, since others have the same size and stratum.
+    """
+
+    tally: Tally
+    enumerated: bool
+    labellings: int | None
+    movable: int | None
+
+    def p_values(self, hits: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(1 + hits) / (B + 1) when sampled, hits / total when enumerated."""
+        more = 0 if self.enumerated else 1
+        return (hits + more) / (self.tally.permutations + more)
+
+    def share(self, hits: int) -> Fraction:
+        """One of those p-values, exactly."""
+        more = 0 if self.enumerated else 1
+        return Fraction(hits + more, self.tally.permutations + more)
+
+    def within(self, hits: NDArray[np.int64], alpha: Fraction) -> list[bool]:
+        """Whether each of those p-values is at most alpha, in integers."""
+        more = 0 if self.enumerated else 1
+        most = math.floor(alpha * (self.tally.permutations + more)) - more
+        return [int(h) <= most for h in hits]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +95,24 @@ class Running:
     progress: Progress | None = None
     checkpoint: Checkpoint | None = None
     processes: Processes = ALONE
+
+
+def permute(
+    backend: Backend,
+    state: object,
+    problem: Problem,
+    tables: Tables,
+    count: int,
+    lanes: int,
+    running: Running,
+) -> Permuted:
+    """Sample ``count`` permutations, or enumerate the labellings when there are no more."""
+    few = arrangements(problem, _COUNTED_UP_TO)
+    movable = None if problem.clusters is None else movable_rows(problem)
+    if few is not None and few <= count:
+        return Permuted(enumerated_tally(problem, tables), True, few, movable)
+    tally = sampled_tally(backend, state, problem, tables, count, lanes, running)
+    return Permuted(tally, False, few, movable)
 
 
 def sampled_tally(

@@ -8,11 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 from janus_jax.errors import InputError
 
@@ -53,6 +53,49 @@ FIXED_LIFT = Fraction("0.10")
 MAX_SEED = 2**64 - 1
 MAX_PERMUTATIONS = 2**32 - 1  # permutation numbers are 32-bit words
 MAX_DECOYS = 10_000_000
+
+
+Names = str | Sequence[str]
+"""One name, or several."""
+DecimalText = str | int | float
+"""A decimal; text is taken exactly as written."""
+
+
+class PlanOptions(TypedDict, total=False):
+    """The options of an audit as keywords; :class:`Plan` describes them."""
+
+    error: str | None
+    correct: str | None
+    score: str | None
+    pass_at: DecimalText | None
+    missing_outcome: MissingOutcome | None
+    id: Names | None
+    repeats: Repeats | None
+    cluster: str | None
+    descriptor: Names | None
+    include: Names | None
+    exclude: Names | None
+    categorical: Names | None
+    numeric: Names | None
+    na: Names | None
+    conjunction: Names | None
+    pairs: bool | None
+    split_column: str | None
+    discovery: DecimalText | None
+    seed: int | None
+    stratify: str | None
+    min_support: int | None
+    min_prevalence: DecimalText | None
+    max_prevalence: DecimalText | None
+    statistic: StatisticName | None
+    rule: Method | None
+    decoys: int | None
+    q: DecimalText | None
+    alpha: DecimalText | None
+    min_holdout_lift: DecimalText | None
+    permutations: int | None
+    strata: str | None
+    preset: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,8 @@ _BUILT_IN: Final = {
     "jax": "janus_backends.jax_backend:JaxBackend",
     "numpy": "janus_backends.numpy_backend:NumpyBackend",
 }
+# Fewer label draws than this take NumPy less time than importing and compiling JAX takes.
+_SMALL_WORK: Final = 150_000_000
 _INSTALL: Final = {"jax": "pip install jax", "numpy": "pip install numpy"}
 
 
@@ -112,6 +114,28 @@ def auto() -> tuple[Backend, list[str]]:
         except BackendUnavailable as error:
             reasons.append(str(error))
     raise BackendUnavailable("no backend can run here: " + "; ".join(reasons))
+
+
+def choose(name: str, draws: int) -> tuple[Backend, list[str]]:
+    """Load the backend of this name, or for "auto" the one that is done first.
+
+    Parameters
+    ----------
+    name
+        "auto", or the name of one that must run.
+    draws
+        How many labels are to be drawn: little work is done in NumPy before JAX has compiled.
+
+    Returns
+    -------
+    backend, reasons
+        As for :func:`auto`.
+    """
+    if name != "auto":
+        return get(name), []
+    if draws < _SMALL_WORK:
+        return get("numpy"), ["jax: not needed for so little work"]
+    return auto()
 
 
 def available() -> list[Available]:

@@ -15,8 +15,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-# Computed probabilities are within 1e-12 (relative); a thousandfold margin is still rarely hit.
-_CLOSE = 1e-9
+CLOSE = 1e-9
+"""Computed probabilities are within 1e-12 (relative) or little more; comparisons closer than this
+are made in integers. A margin so wide is still rarely hit."""
 
 
 def at_most(value: float, limit: Fraction, exact: Callable[[], Fraction]) -> bool:
@@ -28,7 +29,7 @@ def at_most(value: float, limit: Fraction, exact: Callable[[], Fraction]) -> boo
     True
     """
     bound = float(limit)
-    if abs(value - bound) > _CLOSE * bound:
+    if abs(value - bound) > CLOSE * bound:
         return value < bound
     return exact() <= limit
 
@@ -119,7 +120,7 @@ def _least_rank(value: float, size: int, exact: Callable[[], Fraction]) -> int:
         return size + 1
     if value < 0.5:  # the first rank, and no boundary near
         return 1
-    close = abs(value - round(value)) <= _CLOSE * value
+    close = abs(value - round(value)) <= CLOSE * value
     return min(max(math.ceil(exact() if close else value), 1), size + 1)
 
 

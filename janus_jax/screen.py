@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,16 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from janus_jax.closed_form import ClosedForm, closed_form
-from janus_jax.interface import Backend, Problem, Tables, Tally
-from janus_jax.layout import arrangements, movable_rows
+from janus_jax.interface import Backend, Problem, Tables
 from janus_jax.library import Counts, holdout_support_reason
-from janus_jax.permutations import (
-    Running,
-    enough_memory,
-    enumerated_tally,
-    lanes_for,
-    sampled_tally,
-)
+from janus_jax.permutations import Permuted, Running, enough_memory, lanes_for, permute
 from janus_jax.plan import FIXED_LIFT, METHODS, Method, Plan
 from janus_jax.rules import (
     adjust_benjamini_hochberg,
@@ -34,46 +26,6 @@ from janus_jax.statistic import (
     rank_all,
     rank_table,
 )
-
-_COUNTED_UP_TO = 10**15  # labellings are counted exactly up to here
-
-
-@dataclass(frozen=True, slots=True)
-class Permuted:
-    """The shared permutations, sampled or enumerated.
-
-    Attributes
-    ----------
-    tally
-        The sums.
-    enumerated
-        True when every labelling was counted once; then p-values have no "+1".
-    labellings
-        How many distinct labellings exist; None when there are more than 10**15.
-    movable
-        With clusters: how many rows can move at all, since others have the same size and stratum.
-    """
-
-    tally: Tally
-    enumerated: bool
-    labellings: int | None
-    movable: int | None
-
-    def p_values(self, hits: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(1 + hits) / (B + 1) when sampled, hits / total when enumerated."""
-        more = 0 if self.enumerated else 1
-        return (hits + more) / (self.tally.permutations + more)
-
-    def share(self, hits: int) -> Fraction:
-        """One of those p-values, exactly."""
-        more = 0 if self.enumerated else 1
-        return Fraction(hits + more, self.tally.permutations + more)
-
-    def within(self, hits: NDArray[np.int64], alpha: Fraction) -> list[bool]:
-        """Whether each of those p-values is at most alpha, in integers."""
-        more = 0 if self.enumerated else 1
-        most = math.floor(alpha * (self.tally.permutations + more)) - more
-        return [int(h) <= most for h in hits]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +100,7 @@ def screen(
     closed = None
     if problem.clusters is None:
         closed = closed_form(library, pool, thresholds, ranks, plan, backend, state)
-    permuted = _permute(problem, tables, plan, backend, state, lanes, running)
+    permuted = permute(backend, state, problem, tables, plan.permutations, lanes, running)
     tally = permuted.tally
     mean_totals = at_least(tally.total)
     maxima = at_least(tally.maxima)[thresholds.own - 1]
@@ -208,23 +160,6 @@ def gate(discovery: Counts, holdout: Counts, plan: Plan) -> tuple[bool, str]:
     if abs(lift) < Fraction(plan.min_holdout_lift):
         return False, f"{shown} has the same sign but is smaller than {plan.min_holdout_lift}"
     return True, f"{shown} has the same sign and is at least {plan.min_holdout_lift}"
-
-
-def _permute(
-    problem: Problem,
-    tables: Tables,
-    plan: Plan,
-    backend: Backend,
-    state: object,
-    lanes: int,
-    running: Running,
-) -> Permuted:
-    few = arrangements(problem, _COUNTED_UP_TO)
-    movable = None if problem.clusters is None else movable_rows(problem)
-    if few is not None and few <= plan.permutations:
-        return Permuted(enumerated_tally(problem, tables), True, few, movable)
-    tally = sampled_tally(backend, state, problem, tables, plan.permutations, lanes, running)
-    return Permuted(tally, False, few, movable)
 
 
 def _reaching(thresholds: Thresholds, index: int | None) -> list[bool]:

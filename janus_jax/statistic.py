@@ -32,9 +32,9 @@ from numpy.typing import NDArray
 from janus_jax.hypergeometric import Block, exact_share, nonzero_probabilities, sum_up, support
 from janus_jax.plan import StatisticName
 
-# A quotient of two integers below 2**53 times a few roundings is off by less than 4 units in the
-# last place; anything closer to a threshold than this is compared in integers.
-_FILTER = 16 * sys.float_info.epsilon
+FILTER = 16 * sys.float_info.epsilon
+"""A quotient of two integers below 2**53 times a few roundings is off by less than 4 units in the
+last place; values closer than this are compared in integers."""
 
 # Up to so many examples the exact ratio is as quick: p-values such as 1/10 are shown as that.
 _SMALL = 64
@@ -90,7 +90,8 @@ class Margins:
         return support(self._blocks)
 
     @property
-    def _on_off(self) -> int:
+    def on_off(self) -> int:
+        """n1 n0."""
         n1 = sum(self.on)
         return n1 * (sum(self.sizes) - n1)
 
@@ -100,10 +101,10 @@ class Margins:
 
     def lift(self, count: int) -> Fraction:
         """The (stratum-adjusted) lift at this error count; 0 where there is no contrast."""
-        if not self._on_off:
+        if not self.on_off:
             return Fraction(0)
         n = sum(self.sizes)
-        return Fraction(self.signed_distance(count) * n, self._scale * self._on_off)
+        return Fraction(self.signed_distance(count) * n, self._scale * self.on_off)
 
     def z(self, count: int) -> float:
         """The standardised lift at this error count, for showing."""
@@ -119,16 +120,17 @@ class Margins:
         Keys of descriptors of the same split compare with each other; those of different splits
         don't.
         """
-        numerator, denominator = self._key_parts(abs(self.signed_distance(count)))
+        numerator, denominator = self.key_parts(abs(self.signed_distance(count)))
         return Fraction(numerator, denominator) if denominator else Fraction(0)
 
-    def _key_parts(self, distance: int) -> tuple[int, int]:
+    def key_parts(self, distance: int) -> tuple[int, int]:
+        """Numerator and denominator of the key at this distance; 0 below without a contrast."""
         if self.statistic == "lift":
-            return distance, self._on_off
+            return distance, self.on_off
         variance = self.variance
         return distance * distance * variance.denominator, variance.numerator
 
-    def _distances(self, low: int, high: int) -> NDArray[np.int64] | NDArray[np.object_]:
+    def distances(self, low: int, high: int) -> NDArray[np.int64] | NDArray[np.object_]:
         """Distances of the counts from ``low`` to ``high``."""
         if self._scale * (high + 1) < 2**52 and self._centre < 2**52:
             counts = np.arange(low, high + 1, dtype=np.int64)
@@ -153,7 +155,7 @@ class Margins:
         if sum(self.sizes) <= _SMALL:
             return float(self.exact_p_value(count))
         first, chances = self.probabilities
-        distances = self._distances(first, first + len(chances) - 1)
+        distances = self.distances(first, first + len(chances) - 1)
         between = np.flatnonzero(distances < abs(self.signed_distance(count)))
         if not len(between):  # no count is nearer the centre
             return 1.0
@@ -162,7 +164,7 @@ class Margins:
 
     def exact_p_value(self, count: int) -> Fraction:
         """The same p-value as a ratio of integers: for decisions closer than floats can tell."""
-        reached = self._distances(*self.span) >= abs(self.signed_distance(count))
+        reached = self.distances(*self.span) >= abs(self.signed_distance(count))
         return exact_share(self._blocks, reached.astype(np.bool_))
 
     def exact_tail(self, threshold: Fraction) -> Fraction:
@@ -173,15 +175,15 @@ class Margins:
 
     def ranks(self, thresholds: Thresholds) -> NDArray[np.int32]:
         """How many of the thresholds each attainable count reaches, from ``span[0]`` up."""
-        distances = self._distances(*self.span)
-        numerator, denominator = self._key_parts(1)
+        distances = self.distances(*self.span)
+        numerator, denominator = self.key_parts(1)
         if not denominator:
             return np.full(len(distances), thresholds.rank(Fraction(0)), dtype=np.int32)
         power = 1 if self.statistic == "lift" else 2
         size = distances.astype(np.float64)
         value = (size if power == 1 else size * size) * (numerator / denominator)
-        least = np.searchsorted(thresholds.floats, value * (1 - _FILTER), side="right")
-        most = np.searchsorted(thresholds.floats, value * (1 + _FILTER), side="right")
+        least = np.searchsorted(thresholds.floats, value * (1 - FILTER), side="right")
+        most = np.searchsorted(thresholds.floats, value * (1 + FILTER), side="right")
         for i in np.flatnonzero(least != most).tolist():
             distance = int(distances[i])
             least[i] = thresholds.rank(Fraction(numerator * distance**power, denominator))

@@ -39,6 +39,11 @@ _LEFT_OUT_FIRST = (
     "errors on",
     "p BH",
     "p max-T",
+    "holdout 95%",
+    "confirmed |lift|",
+    "confirmed in holdout",
+    "in holdout",
+    "mean |lift|",
 )
 _SHOWN = 40  # descriptors listed before "... more"
 
@@ -57,6 +62,11 @@ def console_for(stream: TextIO) -> Console:
     )
 
 
+def print_answer(console: Console, said: str) -> None:
+    """The sentence that a result comes down to."""
+    console.print(Text(f"{said[:1].upper()}{said[1:]}.", style="bold"))
+
+
 def print_table(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A plain table: the first column is words, the others are numbers."""
     grid = Table(box=None, header_style="bold", pad_edge=False)
@@ -70,8 +80,7 @@ def print_table(console: Console, header: Sequence[str], rows: Sequence[Sequence
 def print_result(document: Document, stream: TextIO) -> None:
     """Print the result: the answer, the descriptors tested, the methods side by side, the notes."""
     console = console_for(stream)
-    said = answer(document)
-    console.print(Text(f"{said[:1].upper()}{said[1:]}.", style="bold"))
+    print_answer(console, answer(document))
     console.print(f"{splits(document)}; rule: {rule_words(document)}")
     for warning in document["warnings"]:
         console.print(f"Warning: {printable(warning)}", style="yellow")
@@ -83,8 +92,7 @@ def print_result(document: Document, stream: TextIO) -> None:
         if len(tested) > _SHOWN:
             console.print(f"... and {len(tested) - _SHOWN} more; --out DIR lists them all")
         console.print()
-        counted = [([name, str(s), str(c)], "") for name, s, c in method_rows(document)]
-        _print_table(console, METHOD_HEADER, counted)
+        _print_table(console, METHOD_HEADER, [(row, "") for row in method_rows(document)])
         console.print("* the primary rule", style="dim")
     _print_list(
         console,
@@ -109,7 +117,7 @@ def _print_table(
     shown = _fitting(header, [row for row, _ in rows], console.width)
     grid = Table(box=None, header_style="bold", pad_edge=False)
     for index in shown:
-        right = index > 1 or (len(header) == len(METHOD_HEADER) and index == 1)
+        right = index > 1 or (header is METHOD_HEADER and index == 1)
         grid.add_column(header[index], justify="right" if right else "left", overflow="fold")
     for row, style in rows:
         grid.add_row(*(Text(row[index]) for index in shown), style=style)

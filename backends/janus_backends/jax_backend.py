@@ -41,11 +41,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
-from jax.extend.random import define_prng_impl
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from janus_backends import jax_replays
+from janus_backends.jax_streams import THREEFRY, keys_of, mulhi, threefry2x32
 from janus_jax import layout, streams
+from janus_jax.decide import Decided, Rules
 from janus_jax.errors import BackendUnavailable
 from janus_jax.interface import Description, Ids, Problem, Tables, Tally
 
@@ -61,6 +63,7 @@ _CHUNK: Final = 16
 _TILE: Final = 256
 # Lanes of a device: beyond these a chunk's labels and a tile's counts leave a CPU's cache ...
 _CELLS_CPU: Final = 1 << 20
+_CELLS_REPLAY: Final = 1 << 17
 # ... and an accelerator gains nothing more.
 _LANES: Final = 1 << 16
 
@@ -69,71 +72,6 @@ _LEAST_RANKS: Final = 1 << 14
 
 _LANES_AXIS: Final = "lanes"
 _Bytes = NDArray[np.uint32]
-
-
-# The generator
-
-
-def threefry2x32(k0: Array, k1: Array, x0: Array, x1: Array) -> tuple[Array, Array]:
-    """:func:`janus_jax.streams.threefry2x32` with the rounds unrolled, so that XLA can fuse it."""
-    schedule = (k0, k1, k0 ^ k1 ^ jnp.uint32(streams.PARITY))
-    x0, x1 = x0 + schedule[0], x1 + schedule[1]
-    for group in range(streams.GROUPS):
-        for distance in streams.ROTATIONS[group % 2]:
-            x0 = x0 + x1
-            x1 = (x1 << jnp.uint32(distance)) | (x1 >> jnp.uint32(32 - distance))
-            x1 = x1 ^ x0
-        x0 = x0 + schedule[(group + 1) % 3]
-        x1 = x1 + schedule[(group + 2) % 3] + jnp.uint32(group + 1)
-    return x0, x1
-
-
-def mulhi(words: Array, m: Array, *, small: bool = False) -> Array:
-    """``floor(words * m / 2**32)`` in uint32 halves, exact; ``small`` promises m < 2**16."""
-    half, low = jnp.uint32(16), jnp.uint32(0xFFFF)
-    upper, lower = words >> half, words & low
-    if small:
-        return (upper * m + ((lower * m) >> half)) >> half
-    m_upper, m_lower = m >> half, m & low
-    cross, other = upper * m_lower, lower * m_upper
-    carry = ((lower * m_lower) >> half) + (cross & low) + (other & low)
-    return upper * m_upper + (cross >> half) + (other >> half) + (carry >> half)
-
-
-def _fold_in(key: Array, data: ArrayLike) -> Array:
-    tag = jnp.uint32(streams.KEYS_TAG)
-    return jnp.stack(threefry2x32(key[0], key[1], tag, jnp.asarray(data, jnp.uint32)))
-
-
-def _random_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
-    if bit_width != 32:
-        raise NotImplementedError(f"janus keys give words of 32 bits, not {bit_width}")
-    size = int(np.prod(shape))
-    counters = lax.iota(jnp.uint32, (size + 1) // 2)
-    pairs = threefry2x32(key[0], key[1], jnp.uint32(streams.WORDS_TAG), counters)
-    return jnp.stack(pairs, axis=1).reshape(-1)[:size].reshape(shape)
-
-
-def _seed(seed: Array) -> Array:
-    # Without 64-bit types a traced seed has 32 bits; full seeds come in as key data.
-    return jnp.stack([jnp.uint32(0), seed.astype(jnp.uint32)])
-
-
-def _split(key: Array, shape: tuple[int, ...]) -> Array:
-    children = lax.iota(jnp.uint32, int(np.prod(shape)))
-    return jax.vmap(_fold_in, in_axes=(None, 0))(key, children).reshape(*shape, 2)
-
-
-THREEFRY: Final = define_prng_impl(
-    key_shape=(2,),
-    seed=_seed,
-    split=_split,
-    random_bits=_random_bits,
-    fold_in=_fold_in,
-    name="janus_threefry",
-    tag="jth",
-)
-"""Implementation of typed keys: pass it as ``impl`` to ``jax.random.wrap_key_data``."""
 
 
 # Prepared problems
@@ -265,8 +203,8 @@ class State:
         int32, shape (n,): the position of each row.
     seed
         The seed.
-    tables
-        The last tables used and what was made of them.
+    rules, tables
+        The last ones used and what was made of them.
     """
 
     plan: Plan
@@ -280,6 +218,7 @@ class State:
     pool: Array
     columns: Array
     seed: int
+    rules: tuple[Rules, jax_replays.Tables] | None = field(default=None)
     tables: tuple[Tables, Reducer] | None = field(default=None)
 
 
@@ -375,11 +314,6 @@ def _spans(problem: Problem) -> NDArray[np.int32]:
 
 
 # Kernels
-
-
-def _keys(parent: Array, ids: Array) -> tuple[Array, Array]:
-    """Key words of the ids, lanes last."""
-    return threefry2x32(parent[0], parent[1], jnp.uint32(streams.KEYS_TAG), ids)
 
 
 def _half_word(
@@ -521,7 +455,7 @@ def _tally(
     deal: Deal | None,
     tables: Reducer,
 ) -> tuple[Array, Array, Array, Array]:
-    words = _labels(plan, _keys(parent, ids), need, walk, deal)
+    words = _labels(plan, keys_of(parent, ids), need, walk, deal)
     valid = weight > 0
 
     def tile(carry: tuple[Array, Array], part: Reducer) -> tuple[Any, tuple[Array, Array]]:
@@ -571,7 +505,7 @@ def _counts(
     deal: Deal | None,
     members: Array,
 ) -> Array:
-    words = _labels(plan, _keys(parent, ids), need, walk, deal)
+    words = _labels(plan, keys_of(parent, ids), need, walk, deal)
     counts = lax.map(partial(_count, plan, words), members)
     return counts.reshape(-1, ids.shape[0])
 
@@ -626,16 +560,33 @@ def tally_kernel(
     return spread(parent, ids, weight, need, walk, deal, tables)
 
 
+@partial(jax.jit, static_argnames=("plan", "grid"))
+def replay_kernel(
+    plan: Plan,
+    grid: tuple[int, ...],
+    ids: Array,
+    weight: Array,
+    discovery: Array,
+    holdout: Array | None,
+    tables: jax_replays.Tables,
+) -> Array:
+    """Apply the rules of a replay to the counts of a batch: see :func:`jax_replays.decided`."""
+    by_lane = PartitionSpec(None, _LANES_AXIS)
+    specs = (_LANES_ALONG, _LANES_ALONG, by_lane, by_lane, _EVERYWHERE)
+    spread = _spread(plan, partial(jax_replays.decided, grid), specs, _LANES_ALONG)
+    return spread(ids, weight, discovery, holdout, tables)
+
+
 @partial(jax.jit, static_argnames="plan")
 def decoy_kernel(
     plan: Plan, parents: tuple[Array, Array], ids: Array, pool: Array, walk: Walk, errors: Array
 ) -> tuple[Array, Array]:
     """Sources and counts of a batch of decoys; ``parents`` are the keys of sources and labels."""
     tag, first = jnp.uint32(streams.WORDS_TAG), jnp.uint32(0)
-    words, _ = threefry2x32(*_keys(parents[0], ids), tag, first)
+    words, _ = threefry2x32(*keys_of(parents[0], ids), tag, first)
     sources = mulhi(words, jnp.uint32(pool.shape[1])).astype(jnp.int32)
     need = lax.optimization_barrier(jnp.take(pool, sources, axis=1, mode="clip"))
-    labels = _labels(plan, _keys(parents[1], ids), need, walk, None)
+    labels = _labels(plan, keys_of(parents[1], ids), need, walk, None)
     return sources, _count(plan, labels, errors[0])[0]
 
 
@@ -667,7 +618,7 @@ def _shuffle(plan: Plan, key: Array, need: Array, walk: Walk, columns: Array) ->
 @partial(jax.jit, static_argnames="plan")
 def deal_kernel(plan: Plan, parent: Array, ids: Array, deal: Deal, columns: Array) -> Array:
     """The same when whole patterns are dealt; ``parent`` holds the words of the stream's key."""
-    return _bits(_dealt(plan, _keys(parent, ids), deal), 0)[columns].T
+    return _bits(_dealt(plan, keys_of(parent, ids), deal), 0)[columns].T
 
 
 # The backend
@@ -832,6 +783,34 @@ class JaxBackend:
             used = part.stop - part.start
             sources[part], counts[part] = (array[:used] for array in drawn)
         return sources, counts
+
+    def replays(self, discovery: State, holdout: State | None, ids: Ids, rules: Rules) -> Decided:
+        """Shuffle both splits and apply the rules on the devices; four sums a rule come back."""
+        plan = discovery.plan
+        if discovery.rules is None or discovery.rules[0] is not rules:
+            put = partial(jax.device_put, device=NamedSharding(plan.mesh, _EVERYWHERE))
+            discovery.rules = (rules, jax_replays.moved(rules, put))
+        tables = discovery.rules[1]
+        cells = max(1, len(rules.cuts)) * rules.library
+        # As many lanes as keep thresholds and what reached them in a CPU's cache, and no int32 sum
+        # over lanes and descriptors from wrapping.
+        most = _CELLS_REPLAY // cells if plan.bits else (2**31 - 1) // rules.library
+        state = replace(discovery, plan=replace(plan, lanes=max(1, min(plan.lanes, max(most, 64)))))
+        parts = [state] if holdout is None else [state, holdout]
+        parents = [_parent(part, streams.PERMUTATIONS) for part in parts]
+
+        def run(batch: _Bytes, weight: NDArray[np.int32]) -> Array:
+            counts = [
+                count_kernel(p.plan, key, batch, p.need, p.walk, p.deal, p.members)
+                for p, key in zip(parts, parents, strict=True)
+            ]
+            held = counts[1] if holdout is not None else None
+            return replay_kernel(state.plan, rules.grid, batch, weight, counts[0], held, tables)
+
+        sums = np.zeros((4, rules.count), np.int64)
+        for _, part in _batches(state, ids, run):
+            sums += part.sum(axis=0, dtype=np.int64)
+        return Decided(len(ids), sums)
 
 
 def _peers(device: Any) -> list[Any]:

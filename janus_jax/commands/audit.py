@@ -15,6 +15,8 @@ from janus_jax.commands.common import (
     add_backend_options,
     add_plan_options,
     add_reading_options,
+    add_results,
+    add_running_options,
     plan_of,
     warn,
     whole,
@@ -49,19 +51,10 @@ def add(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=_audit)
-    parser.add_argument(
-        "results", nargs="+", metavar="RESULTS", help="CSV, TSV, Parquet or JSON Lines files"
-    )
+    add_results(parser)
     add_plan_options(parser)
     group = add_backend_options(parser)
-    group.add_argument("--batch", metavar="N", help="permutations side by side")
-    group.add_argument(
-        "--memory",
-        metavar="MB",
-        help="memory for the permutations in flight (default 256): for n examples and L "
-        "descriptors about 6 min(n, 512) + 8 L bytes each, between 64 and 16384 at once; beside "
-        "that, memberships take about 2 n L bytes",
-    )
+    add_running_options(group)
 
     group = parser.add_argument_group("long runs (never changes a result)")
     group.add_argument(

@@ -72,6 +72,13 @@ def plan_of(options: argparse.Namespace) -> Plan:
     return make_plan(given)
 
 
+def add_results(parser: argparse.ArgumentParser) -> None:
+    """The input files."""
+    parser.add_argument(
+        "results", nargs="+", metavar="RESULTS", help="CSV, TSV, Parquet or JSON Lines files"
+    )
+
+
 def add_plan_options(parser: argparse.ArgumentParser) -> None:
     """Everything that decides what an audit computes."""
     group = parser.add_argument_group("outcome (exactly one of --error, --correct, --score)")
@@ -180,6 +187,18 @@ def add_backend_options(parser: argparse.ArgumentParser) -> Options:
         "--backend", default="auto", metavar="NAME", help="auto (default), jax, numpy, ..."
     )
     return group
+
+
+def add_running_options(group: Options) -> None:
+    """How many permutations are in flight."""
+    group.add_argument("--batch", metavar="N", help="permutations side by side")
+    group.add_argument(
+        "--memory",
+        metavar="MB",
+        help="memory for the permutations in flight (default 256): for n examples and L "
+        "descriptors about 6 min(n, 512) + 8 L bytes each, between 64 and 16384 at once; beside "
+        "that, memberships take about 2 n L bytes",
+    )
 
 
 def add_reading_options(group: Options) -> None:
