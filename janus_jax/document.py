@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from janus_jax.ablation import ablation
 from janus_jax.advice import reading_notes
+from janus_jax.effects import effect
 from janus_jax.library import Counts, Part
 from janus_jax.plan import Plan
 from janus_jax.prepare import Prepared
@@ -34,6 +36,7 @@ def make_document(
         "rule": plan.rule,
         "screen": _screen(prepared, plan, screened),
         "methods": _methods(prepared, screened, gates),
+        "ablation": ablation(prepared, screened, {g for g, (ok, _) in gates.items() if ok}),
         "descriptors": _descriptors(prepared, plan, screened, gates),
         "not_used": [
             {"column": column, "reason": reason}
@@ -49,15 +52,10 @@ def make_document(
 def _gates(
     prepared: Prepared, plan: Plan, screened: Screened | None
 ) -> dict[int, tuple[bool, str]]:
-    """Gate verdicts by descriptor, for those that any method selects."""
+    """Gate verdicts by descriptor, for the whole library."""
     if screened is None or not prepared.has_holdout:
         return {}
-    selected = [any(chosen) for chosen in zip(*screened.selected.values(), strict=True)]
-    return {
-        g: gate(prepared.discovery[g], prepared.holdout[g], plan)
-        for g, wanted in zip(prepared.eligible, selected, strict=True)
-        if wanted
-    }
+    return {g: gate(prepared.discovery[g], prepared.holdout[g], plan) for g in prepared.eligible}
 
 
 def _data(prepared: Prepared, plan: Plan) -> dict[str, Any]:
@@ -234,7 +232,16 @@ def _descriptors(
             "reason": reason,
             "discovery": _counts(discovery, plan),
             "holdout": _counts(holdout, plan) if holdout else None,
+            "effect": None,
         }
+        if i is not None and holdout is not None:
+            entry["effect"] = effect(
+                discovery,
+                holdout,
+                selected=status in ("confirmed", "not_replicated"),
+                confirmed=status == "confirmed",
+                independent=plan.cluster is None,
+            )
         if i is None or screened is None:
             entry |= dict.fromkeys(
                 ("p_exact", "p_bh", "p_monte_carlo", "p_max_t", "p_max_t_step_down", "stability")

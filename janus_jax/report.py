@@ -34,7 +34,16 @@ METHOD_WORDS = {
     "mean_count_exact": "mean count, exact",
     "fixed_lift": "fixed |lift| >= 0.10",
     "fixed_floor": "fixed decoy floor (95%)",
+    "gate_only": "gate only, no screen",
 }
+
+VARIANTS = (
+    ("fixed lift without decoys", "fixed_lift", "selected"),
+    ("decoys only", "decoys", "selected"),
+    ("decoys + gate", "decoys", "confirmed"),
+    ("gate only", "gate_only", "confirmed"),
+)
+"""The paper's ablation in the table of methods: its name, the method, which of its two sets."""
 
 FINDINGS_COLUMNS = (
     "name",
@@ -53,6 +62,9 @@ FINDINGS_COLUMNS = (
     "holdout_errors_off",
     "holdout_lift",
     "holdout_lift_adjusted",
+    "holdout_low",
+    "holdout_high",
+    "shrinkage",
     "holdout_z",
     "p_exact",
     "p_bh",
@@ -82,6 +94,9 @@ def finding_rows(document: Document) -> Iterator[list[Any]]:
         for part in ("discovery", "holdout"):
             counts: dict[str, Any] = d[part] or {}
             flat |= {f"{part}_{key}": value for key, value in counts.items()}
+        size: dict[str, Any] = d["effect"] or {}
+        flat |= {f"holdout_{end}": size.get(end) for end in ("low", "high")}
+        flat["shrinkage"] = size.get("shrinkage")
         yield [flat.get(column) for column in FINDINGS_COLUMNS]
 
 
@@ -153,10 +168,11 @@ def rate(part: Mapping[str, Any] | None, side: str) -> str:
 def table(document: Document) -> tuple[list[str], Callable[[Mapping[str, Any]], list[str]]]:
     """The header of the table that people read, and what makes a descriptor a row of it.
 
-    Stratum-adjusted lifts stand beside the plain ones where there are strata; where clusters are
-    exchanged the p-value comes from the permutations.
+    Stratum-adjusted lifts stand beside the plain ones where there are strata. The interval of the
+    plain holdout lift follows it; where clusters are exchanged there is none, and the p-value comes
+    from the permutations.
     """
-    adjusted = document["plan"]["strata"] is not None
+    data, adjusted = document["data"], document["plan"]["strata"] is not None
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "descriptor": lambda d: printable(d["name"]),
         "status": lambda d: STATUS_WORDS[d["status"]],
@@ -167,9 +183,11 @@ def table(document: Document) -> tuple[list[str], Callable[[Mapping[str, Any]], 
             f"{error}off": lambda d, part=part: rate(d[part], "off"),
             f"{prefix}lift": lambda d, part=part: _of(d[part], "lift"),
         }
+        if part == "holdout" and data["holdout"] and data["clusters"] is None:
+            columns["holdout 95%"] = lambda d: interval(d["effect"])
         if adjusted:
             columns[f"{prefix}adjusted"] = lambda d, part=part: _of(d[part], "lift_adjusted")
-    if document["data"]["clusters"] is None:
+    if data["clusters"] is None:
         columns["p exact"] = lambda d: p_text(d["p_exact"])
     else:
         columns["p clusters"] = lambda d: p_text(d["p_monte_carlo"])
@@ -185,14 +203,54 @@ def _of(part: Mapping[str, Any] | None, name: str) -> str:
     return number(part[name] if part else None)
 
 
-METHOD_HEADER = ("method", "selected", "confirmed")
+def interval(effect: Mapping[str, Any] | None) -> str:
+    """The interval of a holdout lift, as ``+0.15..+0.28``."""
+    if effect is None or effect["low"] is None:
+        return "-"
+    return f"{number(effect['low'], '+.2f')}..{number(effect['high'], '+.2f')}"
 
 
-def method_rows(document: Document) -> Iterator[tuple[str, int, int]]:
-    """The matched comparison: how many each method selects, and how many holdout repeats."""
-    for method, found in document["methods"].items():
+METHOD_HEADER = (
+    "method",
+    "selected",
+    "mean |lift|",
+    "in holdout",
+    "confirmed",
+    "confirmed |lift|",
+    "confirmed in holdout",
+)
+
+
+def method_rows(document: Document) -> Iterator[list[str]]:
+    """The matched comparison: what each method keeps, and how large that is in both splits."""
+    for entry in document["ablation"]:
+        method, confirmed = entry["method"], entry["confirmed"]
+        if method == "gate_only" and confirmed is None:
+            continue  # no gate without a holdout
         star = " *" if method == document["rule"] else ""
-        yield method_words(document, method) + star, len(found["selected"]), len(found["confirmed"])
+        yield [
+            method_words(document, method) + star,
+            *_kept(entry["selected"]),
+            *(_kept(confirmed) if confirmed else "---"),
+        ]
+
+
+def _kept(survivors: Mapping[str, Any]) -> list[str]:
+    means = (survivors[f"mean_{part}"] for part in ("discovery", "holdout"))
+    return [str(survivors["count"]), *(number(mean, ".3f") for mean in means)]
+
+
+def method_notes(document: Document) -> Iterator[str]:
+    """What the table of methods shows, and the ablation of the paper in it, a line each."""
+    kind = "|lift|" if document["plan"]["strata"] is None else "stratum-adjusted |lift|"
+    yield f"means are of the {kind} of what a method keeps, in discovery and of the same in holdout"
+    kept = {entry["method"]: entry for entry in document["ablation"]}
+    for name, method, which in VARIANTS:
+        found = kept[method][which] if method in kept else None
+        if found is not None:
+            count, discovery, holdout = _kept(found)
+            means = f", mean |lift| {discovery} in discovery and {holdout} in holdout"
+            yield f"{name}: {count} kept{means if found['count'] else ''}"
 
 
 def splits(document: Document) -> str:
@@ -247,7 +305,7 @@ def _cell(text: object) -> str:
 
 
 def _rows(header: Sequence[str], rows: Iterator[list[str]]) -> Iterator[str]:
-    yield "| " + " | ".join(header) + " |"
+    yield "| " + " | ".join(map(_cell, header)) + " |"
     yield "|" + " --- |" * len(header)
     for row in rows:
         yield "| " + " | ".join(map(_cell, row)) + " |"
@@ -281,9 +339,12 @@ def _markdown(document: Document) -> Iterator[str]:
         yield ""
         yield "## What each method would have reported"
         yield ""
-        yield from _rows(METHOD_HEADER, ([m, str(s), str(c)] for m, s, c in method_rows(document)))
+        yield from _rows(METHOD_HEADER, method_rows(document))
         yield ""
         yield "\\* the primary rule"
+        yield ""
+        for line in method_notes(document):
+            yield f"* {_cell(line)}"
         yield ""
     left_out = [d for d in document["descriptors"] if d["status"] == "ineligible"]
     if left_out:

@@ -63,7 +63,7 @@ _CHUNK: Final = 16
 _TILE: Final = 256
 # Lanes of a device: beyond these a chunk's labels and a tile's counts leave a CPU's cache ...
 _CELLS_CPU: Final = 1 << 20
-_CELLS_REPLAY: Final = 1 << 17
+_CELLS_REPLAY: Final = 1 << 18
 # ... and an accelerator gains nothing more.
 _LANES: Final = 1 << 16
 
@@ -795,8 +795,14 @@ class JaxBackend:
         # As many lanes as keep thresholds and what reached them in a CPU's cache, and no int32 sum
         # over lanes and descriptors from wrapping.
         most = _CELLS_REPLAY // cells if plan.bits else (2**31 - 1) // rules.library
-        state = replace(discovery, plan=replace(plan, lanes=max(1, min(plan.lanes, max(most, 64)))))
-        parts = [state] if holdout is None else [state, holdout]
+        lanes = max(1, min(plan.lanes, max(most, 64)))
+        # Equal plans and shapes compile once.
+        parts = [
+            replace(part, plan=replace(part.plan, lanes=lanes))
+            for part in (discovery, holdout)
+            if part is not None
+        ]
+        state = parts[0]
         parents = [_parent(part, streams.PERMUTATIONS) for part in parts]
 
         def run(batch: _Bytes, weight: NDArray[np.int32]) -> Array:

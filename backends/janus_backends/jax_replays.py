@@ -117,19 +117,23 @@ def decided(
 
     _, found = lax.scan(fixed, None, tables.needs)
 
-    columns = [found.T]
-    reached = None
-    for step, count in enumerate(grid):
-        before = grid[step - 1] if step else 0
-        reached = _reached(places, ids, tables, before, count, reached)
+    if not grid:
+        return found.T[None]
+    cuts = lax.optimization_barrier(jax.vmap(_take, in_axes=(0, None))(tables.cuts, places))
+    keys = keys_of(tables.decoys, ids)
 
-        def literal(_: None, decoys: Array, step: int = step) -> tuple[None, Array]:
-            limits = (partial(_take, table[step]) for table in tables.allowed)
-            return None, jnp.stack([sums(decoys, limit) for limit in limits])
+    def literal(allowed: Array, reached: Array) -> Array:
+        return jnp.stack([sums(reached, partial(_take, table)) for table in allowed])
 
-        _, each = lax.scan(literal, None, reached)
-        columns.append(each.reshape(-1, 4).T)
-    return jnp.concatenate(columns, axis=1)[None]
+    def more(reached: Array, part: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+        before, count, allowed = part
+        reached = _reached(reached, cuts, keys, before, count)
+        return reached, lax.map(partial(literal, allowed), reached)
+
+    # One loop over the grid: its body compiles once.
+    parts = (jnp.array((0, *grid[:-1])), jnp.array(grid), jnp.swapaxes(tables.allowed, 0, 1))
+    _, each = lax.scan(more, jnp.zeros(cuts.shape, jnp.int32), parts)
+    return jnp.concatenate([found, each.reshape(-1, 4)]).T[None]
 
 
 def _look_up(found: Places, counts: Array) -> Array:
@@ -156,28 +160,24 @@ def _step_up(values: Array, limit: Callable[[Array], Array]) -> Array:
 
 
 def _reached(
-    places: Array, ids: Array, tables: Tables, before: int, count: int, so_far: Array | None
+    reached: Array, cuts: Array, keys: tuple[Array, Array], before: Array, count: Array
 ) -> Array:
     """Add decoys ``before`` to ``count - 1`` to those that reach each descriptor's value.
 
     int32, shape (S, L, lanes).
     """
-    cuts = lax.optimization_barrier(jax.vmap(_take, in_axes=(0, None))(tables.cuts, places))
-    keys = keys_of(tables.decoys, ids)
     pairs = _BLOCK // 2
 
-    def block(reached: Array, index: Array) -> tuple[Array, None]:
-        counters = index * jnp.uint32(pairs) + lax.iota(jnp.uint32, pairs)[:, None]
-        words = threefry2x32(keys[0][None], keys[1][None], jnp.uint32(streams.WORDS_TAG), counters)
+    def block(index: Array, reached: Array) -> Array:
+        counters = index * pairs + lax.iota(jnp.int32, pairs)[:, None]
+        tag = jnp.uint32(streams.WORDS_TAG)
+        words = threefry2x32(keys[0][None], keys[1][None], tag, counters.astype(jnp.uint32))
         words = jnp.stack(words, axis=1).reshape(_BLOCK, -1)
-        number = index * jnp.uint32(_BLOCK) + lax.iota(jnp.uint32, _BLOCK)[:, None]
+        number = index * _BLOCK + lax.iota(jnp.int32, _BLOCK)[:, None]
         inside = (number >= before) & (number < count)
         words = lax.optimization_barrier(jnp.where(inside, words, _NEVER))
         for word in words:
             reached = reached + (word < cuts).astype(jnp.int32)
-        return reached, None
+        return reached
 
-    first, last = before // _BLOCK, -(-count // _BLOCK)
-    start = jnp.zeros(cuts.shape, jnp.int32) if so_far is None else so_far
-    indices = jnp.arange(first, last, dtype=jnp.uint32)
-    return lax.scan(block, start, indices)[0]
+    return lax.fori_loop(before // _BLOCK, -(-count // _BLOCK), block, reached)

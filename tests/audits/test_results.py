@@ -34,6 +34,10 @@ def test_the_schema_is_a_schema_and_refuses_what_it_should() -> None:
     for spoil in (
         lambda r: r["descriptors"][0].update(p_exact=1.5),
         lambda r: r["descriptors"][0].update(status="significant"),
+        lambda r: r["descriptors"][0]["effect"].update(low=-1.5),
+        lambda r: r["descriptors"][0]["effect"].pop("conditional_on_gate"),
+        lambda r: r["ablation"][0].update(method="gate"),
+        lambda r: r["ablation"][0]["selected"].update(count=-1),
         lambda r: r.update(extra=1),
         lambda r: r["screen"].pop("L"),
     ):
@@ -125,7 +129,7 @@ def test_markup_and_escapes_in_names_stay_text(tmp_path: Path) -> None:
         assert "\u202e" not in text
     assert "<script>" not in report.replace("\\<script\\>", "")
     row = next(line for line in report.splitlines() if "| kind = a\\|b" in line)
-    assert len(re.findall(r"(?<!\\)\|", row)) == 13  # twelve cells: the bar in the name is escaped
+    assert len(re.findall(r"(?<!\\)\|", row)) == 14  # 13 cells: the bar in the name is escaped
 
 
 def test_the_terminal_shows_the_answer_first_and_the_methods() -> None:
