@@ -14,12 +14,46 @@ from janus_jax.errors import JanusError as JanusError
 
 if TYPE_CHECKING:
     from janus_jax.auditing import audit as audit
+    from janus_jax.paper.reproduce import Reproduction as Reproduction
+    from janus_jax.paper.reproduce import reproduce as reproduce
+    from janus_jax.power import PowerResult as PowerResult
+    from janus_jax.power import power as power
+    from janus_jax.replay import ReplayResult as ReplayResult
+    from janus_jax.replay import replay as replay
     from janus_jax.result import AuditResult as AuditResult
+    from janus_jax.sensitivity import SensitivityResult as SensitivityResult
+    from janus_jax.sensitivity import sensitivity as sensitivity
 
-__all__ = ["AuditResult", "BackendUnavailable", "InputError", "JanusError", "audit"]
 __version__ = "0.1.0"
 
-_LAZY = {"audit": "janus_jax.auditing", "AuditResult": "janus_jax.result"}
+_LAZY = {
+    "AuditResult": "janus_jax.result",
+    "PowerResult": "janus_jax.power",
+    "ReplayResult": "janus_jax.replay",
+    "Reproduction": "janus_jax.paper.reproduce",
+    "SensitivityResult": "janus_jax.sensitivity",
+    "audit": "janus_jax.auditing",
+    "power": "janus_jax.power",
+    "replay": "janus_jax.replay",
+    "reproduce": "janus_jax.paper.reproduce",
+    "sensitivity": "janus_jax.sensitivity",
+}
+
+__all__ = [  # noqa: RUF022
+    "AuditResult",
+    "PowerResult",
+    "ReplayResult",
+    "Reproduction",
+    "SensitivityResult",
+    "audit",
+    "power",
+    "replay",
+    "reproduce",
+    "sensitivity",
+    "BackendUnavailable",
+    "InputError",
+    "JanusError",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -96,8 +96,24 @@ class Prepared:
         return len(self.eligible)
 
 
-def prepare(table: Table, plan: Plan) -> Prepared:
-    """Read outcomes, split, make descriptors and count: everything but the screen."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is read once, however often the examples are then dealt.
+
+    Attributes
+    ----------
+    examples
+        One row per example.
+    selection
+        The columns used.
+    """
+
+    examples: Examples
+    selection: Selection
+
+
+def read_rows(table: Table, plan: Plan) -> Reading:
+    """Read outcomes and choose columns; the split plays no part yet."""
     selection = select_columns(table, plan)
     roles = (plan.split_column, plan.stratify, plan.strata, plan.cluster)
     facts = dict.fromkeys(
@@ -105,9 +121,25 @@ def prepare(table: Table, plan: Plan) -> Prepared:
     )
     examples = read_examples(table, plan, list(facts))
     if examples.table is not table:
-        table = examples.table
-        selection = select_columns(table, plan)
-    where = split_rows(table, plan)
+        selection = select_columns(examples.table, plan)
+    return Reading(examples, selection)
+
+
+def prepare(table: Table, plan: Plan) -> Prepared:
+    """Read outcomes, split, make descriptors and count: everything but the screen."""
+    reading = read_rows(table, plan)
+    return prepare_split(reading, plan, split_rows(reading.examples.table, plan))
+
+
+def prepare_split(reading: Reading, plan: Plan, where: NDArray[np.int8]) -> Prepared:
+    """Make descriptors and count them, given the split.
+
+    Parameters
+    ----------
+    where
+        int8, shape (n,): the split of each row.
+    """
+    examples, selection, table = reading.examples, reading.selection, reading.examples.table
     counted = examples.errors >= 0
     descriptors = make_descriptors(selection, where, counted, plan)
     strata = complete_codes(table, plan.strata, "--strata")

@@ -70,7 +70,8 @@ class Pace:
         rate = self.rate
         if rate is None:
             return text
-        return f"{text}, {rate:,.0f} a second, {duration((total - done) / rate)} left"
+        pace = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
+        return f"{text}, {pace} a second, {duration((total - done) / rate)} left"
 
 
 def duration(seconds: float) -> str:

@@ -181,6 +181,8 @@ def run_replay(
             warn(text)
     parts = [shuffled_part(prepared, plan, which) for which in range(len(prepared.parts))]
     draws = len(parts[0].errors) * plan.permutations + sum(len(p.errors) for p in parts) * replays
+    # A decoy compared with a threshold takes about a fiftieth of drawing a label.
+    draws += replays * grid[-1] * prepared.library_size // 25
     chosen, reasons = registry.choose(backend, draws)
     rules = _rules(prepared, plan, grid, plus_one, parts[0], chosen, running)
     decided = _decided(prepared, plan, parts, rules, replays, chosen, running)

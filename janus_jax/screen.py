@@ -89,7 +89,8 @@ def screen(
     margins = [counts.margins for counts in library]
     sources = [counts.margins for counts in pool]
     thresholds = Thresholds([counts.margins.key(counts.errors_on) for counts in library])
-    pool_sizes = np.array([m.on for m in sources], dtype=np.int32).reshape(len(sources), -1)
+    pool_sizes = np.array([m.on for m in sources], dtype=np.int32)
+    pool_sizes = pool_sizes.reshape(len(sources), shuffled.pool.shape[1])  # also with no source
     problem = replace(shuffled, memberships=memberships, pool=pool_sizes)
     ranks = rank_all([*margins, *sources], thresholds)
     tables = Tables(rank_table(margins, ranks), thresholds.own, len(thresholds))

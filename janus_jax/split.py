@@ -1,18 +1,18 @@
 """Which examples discover and which confirm.
 
 One generator, ``random.Random(seed)`` of the standard library, deals every stratum in the order the
-strata first appear: the stratum's units, in file order, are shuffled and the first
-``floor(fraction * size)`` go to discovery. A unit is a row, or a whole cluster. Outcomes are not
-looked at.
+strata first appear (repeated splits: in the order of their names): the stratum's units, in file
+order, are shuffled and the first ``floor(fraction * size)`` go to discovery. A unit is a row, or a
+whole cluster. Outcomes are not looked at.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,11 @@ _WORDS = {"discovery": DISCOVERY, "holdout": HOLDOUT, "proposal": UNUSED}
 
 
 def deal(
-    strata: Sequence[Hashable], units: Sequence[Hashable] | None, fraction: Fraction, seed: int
+    strata: Sequence[Hashable],
+    units: Sequence[Hashable] | None,
+    fraction: Fraction,
+    seed: int,
+    order: Callable[[Any], Any] | None = None,
 ) -> NDArray[np.int8]:
     """Deal rows to discovery (0) and holdout (1).
 
@@ -43,6 +47,8 @@ def deal(
         Share of each stratum's units that go to discovery, rounded down.
     seed
         0 to 2**64 - 1.
+    order
+        Strata are dealt in ascending order of this key; None: in the order they first appear.
 
     Examples
     --------
@@ -55,16 +61,23 @@ def deal(
         members.setdefault(stratum, {}).setdefault(unit, []).append(row)
     generator = random.Random(seed)
     where = np.full(len(strata), HOLDOUT, dtype=np.int8)
-    for rows_of in members.values():
-        order = list(rows_of)
-        generator.shuffle(order)
-        for unit in order[: math.floor(fraction * len(order))]:
+    for stratum in members if order is None else sorted(members, key=order):
+        rows_of = members[stratum]
+        dealt = list(rows_of)
+        generator.shuffle(dealt)
+        for unit in dealt[: math.floor(fraction * len(dealt))]:
             where[rows_of[unit]] = DISCOVERY
     return where
 
 
-def split_rows(table: Table, plan: Plan) -> NDArray[np.int8]:
+def split_rows(table: Table, plan: Plan, *, by_name: bool = False) -> NDArray[np.int8]:
     """The part of each row: DISCOVERY, HOLDOUT or UNUSED (a proposal split's rows).
+
+    Parameters
+    ----------
+    by_name
+        Deal the strata of ``--stratify`` in the order of their names (compared as text) instead of
+        the order in which they first appear.
 
     Raises
     ------
@@ -82,7 +95,10 @@ def split_rows(table: Table, plan: Plan) -> NDArray[np.int8]:
         units = complete_codes(table, plan.cluster, "--cluster").tolist()
     else:
         units = None
-    return deal(strata.tolist(), units, Fraction(plan.discovery), plan.seed)
+    order = None
+    if by_name and plan.stratify:
+        order = as_text(table.columns[plan.stratify]).__getitem__
+    return deal(strata.tolist(), units, Fraction(plan.discovery), plan.seed, order)
 
 
 def complete_codes(table: Table, name: str | None, option: str) -> Codes:

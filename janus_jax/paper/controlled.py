@@ -124,8 +124,20 @@ def controlled_audit(
         A number is out of range, or all replies are right or all wrong: nothing to compare then.
     """
     made = packets(tasks_per_cell, packet_seed)
+    frame = reader_frame(reader or SimulatedReader(), made)
+    return audit_replies(frame, seed=seed, permutations=permutations, backend=backend)
+
+
+def audit_replies(
+    frame: pd.DataFrame,
+    *,
+    seed: int = SEED,
+    permutations: int | None = None,
+    backend: str = "auto",
+) -> AuditResult:
+    """Audit a table of :func:`replies_frame`, as :func:`controlled_audit` does."""
     return audit(
-        reader_frame(reader or SimulatedReader(), made),
+        frame,
         error="wrong",
         descriptor=DESCRIPTORS,
         preset="controlled",
