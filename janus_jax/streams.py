@@ -36,6 +36,8 @@ STABILITY: Final = 4
 """Redraws of the decoys for the stability shown beside a verdict."""
 REPLAYS: Final = 5
 """Replays of the procedure under the complete null."""
+POWER: Final = 6
+"""Repetitions of a power simulation."""
 
 KEYS_TAG: Final = 0
 """First half of the counter when a key is made."""

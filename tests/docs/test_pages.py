@@ -1,0 +1,71 @@
+"""The sessions of the README and of the pages in docs/: run, and compared line by line."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from tests.audits import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("README.md", "docs/worked-audit.md")
+COMMANDS = ("audit", "replay", "power", "sensitivity", "reproduce")
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The fenced blocks of this language."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not (ROOT / "README.md").exists():
+        pytest.skip("the pages are not here (the wheel is tested away from the tree)")
+    monkeypatch.chdir(ROOT)
+
+
+@lru_cache
+def printed(command: str) -> list[str]:
+    """What the command prints, lines without blanks at their ends."""
+    run = cli.call(*shlex.split(command.removeprefix("$ janus-jax ")))
+    assert run.status == 0, run.err
+    return [line.rstrip() for line in run.out.splitlines()]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_sessions_print_what_they_show(page: str) -> None:
+    sessions = blocks(page, "console")
+    assert sessions
+    for session in sessions:
+        command, *shown = session.splitlines()
+        lines = iter(printed(command))
+        for line in shown:
+            if line != "...":  # in this order, with nothing changed
+                assert any(line == text for text in lines), (command, line)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_option_that_a_page_names_exists(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    options = set(re.findall(r"--[a-z][a-z-]*", text))
+    help_texts = "".join(cli.call(command, "--help").out for command in COMMANDS)
+    assert options
+    for option in options:
+        assert option in help_texts, option
+
+
+def test_the_readmes_python_block_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (code,) = blocks("README.md", "python")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "README.md", "exec"), {})
+    out = capsys.readouterr().out
+    assert "difficulty = easy" in out
+    assert (tmp_path / "out" / "livecodebench" / "report.md").exists()
