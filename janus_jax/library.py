@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -144,8 +144,11 @@ def ineligible_reason(discovery: Counts, holdout: Counts | None, rules: Eligibil
 
 
 def holdout_support_reason(holdout: Counts, rules: Eligibility) -> str | None:
-    """Why holdout cannot confirm this descriptor, or None."""
-    return _support_reason({"holdout": holdout}, rules)
+    """Why holdout cannot confirm this descriptor, or None.
+
+    What both splits together must hold is a matter of eligibility, not of the gate.
+    """
+    return _support_reason({"holdout": holdout}, replace(rules, min_on_both=0))
 
 
 def left_out_for_prevalence(discovery: Counts, holdout: Counts | None, rules: Eligibility) -> bool:

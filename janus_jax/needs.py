@@ -7,8 +7,10 @@ float quotient rounded up, and recomputed in integers where it comes within 1e-9
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,11 @@ from janus_jax.rules import CLOSE, allowed_exceedances
 from janus_jax.statistic import Margins, exact_exceedances, expected_exceedances
 
 Needs = NDArray[np.int32]
+
+_LARGEST: Final = Fraction(sys.float_info.max)
+
+CERTAIN: Final = 2**32 - 1
+"""The largest cut: every decoy reaches the value, but for one word of all."""
 
 
 def limit_needs(values: NDArray[np.float64], size: int, exact: Callable[[int], Fraction]) -> Needs:
@@ -37,6 +44,13 @@ def limit_needs(values: NDArray[np.float64], size: int, exact: Callable[[int], F
     return needs
 
 
+def scaled(values: NDArray[Any], factor: Fraction) -> NDArray[np.float64]:
+    """Values, not negative, times a factor: infinite where that leaves the floats, 0 stays 0."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = values * (float(factor) if factor < _LARGEST else math.inf)
+    return np.where(values == 0, 0.0, product)
+
+
 def expected_needs(
     attainable: Attainable, sources: Sequence[Margins], library: int, q: Fraction
 ) -> Needs:
@@ -47,7 +61,7 @@ def expected_needs(
     scale = Fraction(library, len(sources)) / q
     expected = expected_exceedances(sources, attainable.ranks, attainable.levels)
     return limit_needs(
-        expected * float(scale),
+        scaled(expected, scale),
         library,
         lambda i: exact_exceedances(sources, attainable.key(i + 1)) * scale,
     )
@@ -57,7 +71,7 @@ def decoy_cuts(attainable: Attainable, sources: Sequence[Margins]) -> NDArray[np
     """For the levels 1 to J the 32-bit words below which a decoy reaches them."""
     expected = expected_exceedances(sources, attainable.ranks, attainable.levels)
     share = np.minimum(expected / len(sources), 1.0)
-    return np.minimum(np.floor(share * 2.0**32), 2.0**32 - 1).astype(np.uint32)
+    return np.minimum(np.floor(share * 2.0**32), CERTAIN).astype(np.uint32)
 
 
 def p_values(margins: Margins, kept: range) -> NDArray[np.float64]:
@@ -79,7 +93,7 @@ def p_values(margins: Margins, kept: range) -> NDArray[np.float64]:
 def step_up_needs(margins: Margins, kept: range, library: int, q: Fraction) -> Needs:
     """Needs by Benjamini-Hochberg at level q: p L <= q R."""
     return limit_needs(
-        p_values(margins, kept) * (library / float(q)),
+        scaled(p_values(margins, kept), library / q),
         library,
         lambda i: margins.exact_p_value(kept[i]) * library / q,
     )
@@ -87,12 +101,12 @@ def step_up_needs(margins: Margins, kept: range, library: int, q: Fraction) -> N
 
 def level_needs(margins: Margins, kept: range, library: int, alpha: Fraction) -> Needs:
     """Needs by the unadjusted exact p: 1 where p <= alpha, else never."""
-    scaled = limit_needs(
-        p_values(margins, kept) / float(alpha),
+    needs = limit_needs(
+        scaled(p_values(margins, kept), 1 / alpha),
         1,
         lambda i: margins.exact_p_value(kept[i]) / alpha,
     )
-    return np.where(scaled == 1, 1, library + 1).astype(np.int32)
+    return np.where(needs == 1, 1, library + 1).astype(np.int32)
 
 
 def lift_needs(margins: Margins, kept: range, library: int) -> Needs:

@@ -7,9 +7,12 @@ once, would not be selected, or no holdout count could pass the gate, running is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from janus_jax.exchange import shuffled_part
+from janus_jax.layout import arrangements
 from janus_jax.library import holdout_support_reason
 from janus_jax.plan import FIXED_LIFT, Plan
 from janus_jax.prepare import Prepared
@@ -22,9 +25,16 @@ from janus_jax.statistic import (
     rank_all,
 )
 
+# The mean of B shuffles is farther than sqrt(14 / B) below its expectation with a probability of at
+# most exp(-28) = 7e-13 (Hoeffding 1963, for a quantity between 0 and 1).
+_SURE = 14
+
 
 def impossible(prepared: Prepared, plan: Plan) -> Iterator[str]:
     """Say what the plan's primary rule cannot do with these margins; nothing when it can.
+
+    A rule whose limit comes from sampled permutations can owe a selection to their luck; of those
+    it is said where that has a probability below 1e-12 for each descriptor.
 
     Splits in which every example is right, or every one wrong, are not spoken of here.
     """
@@ -56,11 +66,17 @@ def _can_select(prepared: Prepared, plan: Plan, library: Sequence[Margins]) -> b
         return any(abs(m.lift(a)) >= FIXED_LIFT for m, a in zip(library, best, strict=True))
     if plan.cluster or plan.rule in ("decoys", "fixed_floor"):
         return True  # whatever decoys or exchanges come up: nothing is certain beforehand
+    sampled = plan.rule in ("max_t", "max_t_step_down", "mean_count") and (
+        arrangements(shuffled_part(prepared, plan), plan.permutations) is None
+    )
+    luck = math.sqrt(_SURE / plan.permutations) if sampled else 0.0
     if plan.rule in ("unadjusted", "bh_05", "bh_10", "max_t", "max_t_step_down"):
         p = [m.p_value(a) for m, a in zip(library, best, strict=True)]
         if not plan.rule.startswith("bh"):
             # The smallest of them bounds every adjusted p-value from below.
             g = min(range(len(p)), key=p.__getitem__)
+            if sampled:
+                return p[g] <= float(plan.alpha) + luck
             return library[g].exact_p_value(best[g]) <= Fraction(plan.alpha)
         limit = Fraction(f"0.{plan.rule[-2:]}")
         return any(benjamini_hochberg(p, limit, lambda g: library[g].exact_p_value(best[g])))
@@ -72,12 +88,15 @@ def _can_select(prepared: Prepared, plan: Plan, library: Sequence[Margins]) -> b
     # expected exceedances are fewest there: these thresholds decide.
     thresholds = Thresholds([m.key(a) for m, a in zip(library, best, strict=True)])
     ranks = rank_all(sources, thresholds)
-    scale = Fraction(len(library), len(sources))
+    scale, q = Fraction(len(library), len(sources)), Fraction(plan.q)
     expected = expected_exceedances(sources, ranks, len(thresholds)) * float(scale)
+    if sampled:
+        limits = float(q) * thresholds.reached + len(library) * luck
+        return bool((expected <= limits).any())
     index = procedure_a_exact(
         expected.tolist(),
         thresholds.reached.tolist(),
-        Fraction(plan.q),
+        q,
         lambda j: scale * exact_exceedances(sources, thresholds.keys[j]),
     )
     return index is not None

@@ -15,6 +15,7 @@ from janus_jax.attainable import Attainable, kept_counts
 from janus_jax.decide import Lookup, Rules
 from janus_jax.library import Counts, holdout_support_reason
 from janus_jax.needs import (
+    CERTAIN,
     Needs,
     allowed_tables,
     decoy_cuts,
@@ -24,6 +25,7 @@ from janus_jax.needs import (
     lift_needs,
     limit_needs,
     lookup,
+    scaled,
     step_up_needs,
 )
 from janus_jax.permutations import Permuted
@@ -201,7 +203,7 @@ def _mean_needs(permuted: Permuted, size: int, q: Fraction) -> Needs:
     totals = at_least(permuted.tally.total)
     count = permuted.tally.permutations
     return limit_needs(
-        totals / (float(q) * count), size, lambda i: Fraction(int(totals[i]), count) / q
+        scaled(totals, 1 / (q * count)), size, lambda i: Fraction(int(totals[i]), count) / q
     )
 
 
@@ -243,10 +245,12 @@ def _possible(rules: Rules) -> tuple[list[bool], list[bool]]:
         most = np.flatnonzero(best <= np.arange(1, len(best) + 1))
         note(table <= (int(most[-1]) + 1 if len(most) else 0))
     for step in range(len(rules.grid)):
-        for _ in rules.cuts:
+        for cuts in rules.cuts:
+            # What every decoy reaches is never selected (q < 1); else perhaps none does: D = 0.
+            missed = cuts < CERTAIN
+            most = np.count_nonzero(np.logical_or.reduceat(missed, starts)[inverse])
             for allowed in rules.allowed[:, step]:
-                # No decoy may reach anything: D = 0.
-                note(np.full(rules.signs.shape, bool(allowed[-1] >= 0)))
+                note(missed & (allowed[most] >= 0))
     return selectable, confirmable
 
 

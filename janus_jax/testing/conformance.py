@@ -14,7 +14,17 @@ import pytest
 from numpy.typing import NDArray
 
 from janus_jax import streams
-from janus_jax.interface import Backend, Description, Ids, Problem, Tables, Tally, tally_counts
+from janus_jax.decide import Decided, Lookup, Rules, decide
+from janus_jax.interface import (
+    Backend,
+    DecidesReplays,
+    Description,
+    Ids,
+    Problem,
+    Tables,
+    Tally,
+    tally_counts,
+)
 
 # Out of order, with gaps, a repeat, and both ends of the range; more than one batch of LANES.
 IDS: Final[Ids] = np.array(
@@ -171,6 +181,48 @@ def make_tables(problem: Problem, levels: int = 4) -> Tables:
     return Tables(rank, own, levels)
 
 
+def _make_lookup(draw: np.random.Generator, library: int, counts: int) -> tuple[Lookup, int]:
+    """Where a table keeps the counts of descriptors, some of which share a row; and its size."""
+    rows = draw.integers(0, max(1, library - 1), library)
+    low = draw.integers(0, 3, library)[rows]
+    high = low + draw.integers(0, counts, library)[rows]
+    starts = rows * (counts + 3)
+    found = Lookup(*(part.astype(np.int32) for part in (starts - low, low, high)))
+    return found, (library + 1) * (counts + 3)
+
+
+def make_rules(
+    library: int, *, holdout: bool = True, grid: Sequence[int] = (1, 3, 33, 300), seed: int = 1
+) -> Rules:
+    """Rules of a replay by no statistic in particular, for counts of any size."""
+    draw = np.random.default_rng(seed)
+    discovery, size = _make_lookup(draw, library, 9)
+    held, held_size = _make_lookup(draw, library, 6)
+    # Few values, so that there are ties; and the ends: never reached, and by almost every word.
+    cuts = draw.choice(np.array([0, 1, 2**28, 2**30, 2**31, 2**32 - 1], np.uint32), (2, size))
+    allowed = np.sort(draw.integers(0, 30, (3, len(grid), library + 1)), axis=2)
+    allowed[..., 0] = -1
+    allowed[2] -= 15  # a rule that needs several descriptors before any decoy is allowed
+    return Rules(
+        discovery=discovery,
+        needs=draw.integers(1, library + 2, (4, size)).astype(np.int32),
+        cuts=cuts if grid else cuts[:0],
+        signs=draw.integers(-1, 2, size).astype(np.int8),
+        holdout=held if holdout else None,
+        gate=draw.integers(-1, 2, held_size if holdout else 0).astype(np.int8),
+        grid=tuple(grid),
+        allowed=np.maximum(allowed, -1).astype(np.int32)[:, :, : library + 1],
+        decoys=streams.fold_in(streams.stream_key(seed, streams.REPLAYS), 2),
+    )
+
+
+def assert_decided(left: Decided, right: Decided) -> None:
+    """Fail unless two sums over replays are the same."""
+    assert left.replays == right.replays
+    assert_array(left.sums, np.int64, right.sums.shape)
+    np.testing.assert_array_equal(left.sums, right.sums)
+
+
 # Most have one shape, so that a compiling backend compiles once for them.
 _SIZES: Final = (9, 1, 4, 9)
 CASES: Final[dict[str, Problem]] = {
@@ -218,6 +270,30 @@ def _verbs(backend: Backend, state: Any, tables: Tables) -> dict[str, Callable[[
 
 
 every_case = pytest.mark.parametrize("case", CASES)
+
+# Discovery and holdout; the library is the same in both.
+REPLAYED: Final[dict[str, tuple[str, str | None]]] = {
+    "strata": ("strata", "one stratum"),
+    "no holdout": ("strata", None),
+    "one descriptor": ("one descriptor", "one row"),
+    "no errors": ("no errors", "nothing but errors"),
+    "clusters": ("clusters", "clusters without and full of errors"),
+    "long": ("long", None),
+}
+
+
+def _replayed(backend: Backend, case: str, lanes: int = LANES) -> tuple[Any, Any, int]:
+    """States of both splits, and the size of the library."""
+    first, second = REPLAYED[case]
+    held = None if second is None else backend.prepare(CASES[second], lanes)
+    return backend.prepare(CASES[first], lanes), held, len(CASES[first].memberships)
+
+
+def _deciding(backend: Backend) -> DecidesReplays:
+    """The backend, if it decides replays itself: it need not."""
+    if not isinstance(backend, DecidesReplays):
+        pytest.skip("this backend leaves the replays to the core")
+    return backend
 
 
 class BackendConformance:
@@ -368,3 +444,53 @@ class BackendConformance:
         ids = np.arange(64, dtype=np.uint32)
         _, decoys = backend.decoys(state, ids)
         assert (decoys != backend.counts(state, ids)[:, 0]).any()
+
+    # What a backend may have besides
+
+    @pytest.mark.parametrize("case", REPLAYED)
+    def test_replays_are_decided_as_their_counts(self, backend: Backend, case: str) -> None:
+        deciding = _deciding(backend)
+        discovery, holdout, library = _replayed(backend, case)
+        counts = backend.counts(discovery, IDS)
+        held = None if holdout is None else backend.counts(holdout, IDS)
+        rules = make_rules(library, holdout=holdout is not None)
+        expected = decide(counts, held, IDS, rules)
+        assert_decided(deciding.replays(discovery, holdout, IDS, rules), expected)
+
+    def test_replays_without_decoys(self, backend: Backend) -> None:
+        deciding = _deciding(backend)
+        discovery, holdout, library = _replayed(backend, "clusters")
+        rules = make_rules(library, grid=())
+        counts = backend.counts(discovery, IDS), backend.counts(holdout, IDS)
+        decided = deciding.replays(discovery, holdout, IDS, rules)
+        assert_decided(decided, decide(*counts, IDS, rules))
+
+    def test_replays_without_a_holdout_confirm_nothing(self, backend: Backend) -> None:
+        deciding = _deciding(backend)
+        discovery, _, library = _replayed(backend, "strata")
+        # The rules know of a holdout, but it has no examples.
+        decided = deciding.replays(discovery, None, IDS, make_rules(library))
+        assert decided.sums[0].any()
+        assert not decided.sums[[1, 3]].any()
+
+    @pytest.mark.parametrize("cuts", [(0,), (5, 6), (LANES,), tuple(range(len(IDS)))])
+    def test_replays_add(self, backend: Backend, cuts: tuple[int, ...]) -> None:
+        deciding = _deciding(backend)
+        discovery, holdout, library = _replayed(backend, "strata")
+        rules = make_rules(library)
+        parts = [deciding.replays(discovery, holdout, ids, rules) for ids in np.split(IDS, cuts)]
+        whole = deciding.replays(discovery, holdout, IDS, rules)
+        assert_decided(sum(parts[1:], start=parts[0]), whole)
+
+    def test_replays_are_pure_over_rules_and_lanes(self, backend: Backend) -> None:
+        deciding = _deciding(backend)
+        some = [make_rules(5, seed=seed) for seed in (1, 2, 1)]
+        results: list[list[Decided]] = []
+        for lanes in (1, LANES, 64):
+            discovery, holdout, _ = _replayed(backend, "strata", lanes)
+            results.append([deciding.replays(discovery, holdout, IDS, rules) for rules in some])
+        for row in results:
+            for left, right in zip(row, results[0], strict=True):
+                assert_decided(left, right)
+            assert_decided(row[0], row[2])
+        assert (results[0][0].sums != results[0][1].sums).any()

@@ -127,3 +127,19 @@ def test_janus_lite_looks_at_discovery_alone_and_checks_holdout_at_the_gate(
     # The decoy pool is filtered by prevalence alone: all four descriptors but ``words`` (none on)
     # and ``small`` (4/60 is below 0.10).
     assert result["screen"]["decoys"]["sources"] == 2
+
+
+def test_longbench_asks_for_eight_on_in_both_splits_together_not_in_holdout_alone(
+    tmp_path: Path,
+) -> None:
+    """On for 12 of 40 in discovery and 5 of 40 in holdout, wrong wherever it is on."""
+    lines = ["id,split,rare,error"]
+    for split, on in (("discovery", 12), ("holdout", 5)):
+        for i in range(40):
+            lines.append(f"{split}{i},{split},{int(i < on)},{int(i < on or i % 10 == 9)}")
+    path = tmp_path / "rare.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    result = cli.audit(
+        path, "--error", "error", "--split-column", "split", "--preset", "longbench-v2", *cli.FAST
+    )
+    assert cli.one(result, "rare")["status"] == "confirmed"

@@ -21,17 +21,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from janus_backends import jax_backend
+from janus_backends import jax_backend, jax_replays
 from janus_backends.jax_backend import THREEFRY, JaxBackend, State
 from janus_jax import streams
+from janus_jax.decide import decide
 from janus_jax.interface import Problem, Tables, tally_counts
 from janus_jax.testing import BackendConformance
 from janus_jax.testing.conformance import (
     CASES,
     IDS,
     Reference,
+    assert_decided,
     assert_same,
     make_problem,
+    make_rules,
     make_tables,
 )
 
@@ -85,6 +88,7 @@ def test_every_verb_passes_the_check_of_key_reuse(backend: JaxBackend) -> None:
         backend.counts(state, IDS)
         backend.decoys(state, IDS)
         backend.tally(state, IDS, tables)
+        backend.replays(state, state, IDS, make_rules(3))
     np.testing.assert_array_equal(shuffles, [Reference(problem).shuffle(i) for i in IDS.tolist()])
 
 
@@ -168,6 +172,14 @@ def test_64_bit_types_change_nothing(backend: JaxBackend) -> None:
     np.testing.assert_array_equal(shuffles, [reference.shuffle(i) for i in ids])
 
 
+@pytest.mark.usefixtures("x64")
+def test_64_bit_types_change_no_replay(backend: JaxBackend) -> None:
+    problem = CASES["strata"]
+    state, rules = backend.prepare(problem, 7), make_rules(len(problem.memberships))
+    counts = np.array([Reference(problem).counts(i) for i in IDS.tolist()], np.int32)
+    assert_decided(backend.replays(state, state, IDS, rules), decide(counts, counts, IDS, rules))
+
+
 # Compilation
 
 
@@ -207,6 +219,27 @@ def test_a_run_traces_each_kernel_once(backend: JaxBackend, traces: list[str]) -
     assert sorted(traces) == ["_count", "_count", "_count", "_shuffle"]
 
 
+def test_replays_trace_each_kernel_once(
+    backend: JaxBackend, traces: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jax.clear_caches()
+    inner = jax_replays.decided
+
+    def watched(*args: Any) -> Any:
+        traces.append("decided")
+        return inner(*args)
+
+    monkeypatch.setattr(jax_replays, "decided", watched)
+    states = [
+        backend.prepare(make_problem(*sizes), 6) for sizes in (((9, 4), (3, 2)), ((8,), (3,)))
+    ]
+    # Other tables of the same size, and batches of any size.
+    for size, seed in ((1, 1), (5, 1), (6, 2), (7, 1), (40, 3)):
+        rules = make_rules(5, seed=seed)
+        backend.replays(states[0], states[1], np.arange(size, dtype=np.uint32), rules)
+    assert sorted(traces) == ["_count", "_count", "decided"]
+
+
 def test_another_problem_of_the_same_shape_is_not_traced_again(
     backend: JaxBackend, traces: list[str]
 ) -> None:
@@ -225,7 +258,14 @@ def _lowerable(state: State, problem: Problem) -> dict[str, tuple[Any, tuple[Any
     tables = make_tables(problem)
     reducer = jax_backend._reducer(state, tables)  # pyright: ignore[reportPrivateUsage]
     plan, walk, need, deal = state.plan, state.walk, state.need, state.deal
+    rules = make_rules(len(problem.memberships), grid=(3, 100))
+    counts = np.zeros((state.members.shape[0] * state.members.shape[2], lanes), np.int32)
+    moved = jax_replays.moved(rules, jnp.asarray)
     every = {
+        "replay": (
+            jax_backend.replay_kernel,
+            (plan, rules.grid, ids, weight, counts, counts, moved),
+        ),
         "count": (jax_backend.count_kernel, (plan, words, ids, need, walk, deal, state.members)),
         "tally": (
             jax_backend.tally_kernel,
@@ -258,8 +298,8 @@ def by_product(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("kernel", "clusters"),
     [
-        ("count", False), ("decoy", False), ("shuffle", False), ("tally", False),
-        ("count", True), ("deal", True), ("tally", True),
+        ("count", False), ("decoy", False), ("shuffle", False), ("tally", False), ("replay", False),
+        ("count", True), ("deal", True), ("tally", True), ("replay", True),
     ],
 )  # fmt: skip
 def test_the_kernels_lower_for_accelerators(
