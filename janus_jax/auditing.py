@@ -24,14 +24,16 @@ from janus_jax.plan import (
     Plan,
     Repeats,
     StatisticName,
-    make_plan,
 )
+from janus_jax.plan_file import PlanSource, chosen_plan
+from janus_jax.planned import Planned
 from janus_jax.prepare import Prepared, prepare
 from janus_jax.processes import ALONE, BACKEND
 from janus_jax.readers import read
 from janus_jax.result import AuditResult
 from janus_jax.screen import Screened, screen
 from janus_jax.split import DISCOVERY
+from janus_jax.verifying import remarks
 
 Names = str | Sequence[str]
 """One name, or several."""
@@ -42,6 +44,7 @@ Decimal = str | int | float
 def audit(
     source: object,
     *,
+    plan: PlanSource | None = None,
     error: str | None = None,
     correct: str | None = None,
     score: str | None = None,
@@ -90,6 +93,9 @@ def audit(
     source
         A path, several paths, a pandas DataFrame, or any Arrow-compatible table (polars, pyarrow):
         one row per example.
+    plan
+        A plan file made by :func:`janus_jax.planning.plan`: all options come from it, and the table
+        must be the one it was made from. None: they are given here.
     error, correct, score
         The outcome column, exactly one of them: true = wrong, true = right, or a score that is
         right from ``pass_at`` up.
@@ -113,8 +119,9 @@ def audit(
     delimiter, encoding
         Of text files.
 
-    All but the last two groups are described in :class:`janus_jax.plan.Plan`, with their defaults;
-    None takes the preset's value, then the default. They are the command line's options.
+    All but ``plan`` and the last four groups are described in :class:`janus_jax.plan.Plan`, with
+    their defaults; None takes the preset's value, then the default. They are the command line's
+    options.
 
     Returns
     -------
@@ -142,13 +149,19 @@ def audit(
     ['long']
     """
     given = locals()
-    plan = make_plan({name: given[name] for name in PLAN_OPTIONS})
+    checked, planned = chosen_plan({name: given[name] for name in PLAN_OPTIONS}, plan)
     if resume and checkpoint is None:
         raise InputError("resume=True needs checkpoint=FILE, the file to go on from")
     kept = Checkpoint(checkpoint, resume=resume, processes=ALONE) if checkpoint else None
     running = Running(memory=memory, batch=batch, progress=progress, checkpoint=kept)
     result = run_audit(
-        source, plan, backend=backend, running=running, delimiter=delimiter, encoding=encoding
+        source,
+        checked,
+        planned=planned,
+        backend=backend,
+        running=running,
+        delimiter=delimiter,
+        encoding=encoding,
     )
     if kept is not None:
         kept.remove()
@@ -159,6 +172,7 @@ def run_audit(
     source: object,
     plan: Plan,
     *,
+    planned: Planned | None = None,
     backend: str = "auto",
     running: Running | None = None,
     delimiter: str | None = None,
@@ -173,7 +187,10 @@ def run_audit(
     source
         As for :func:`audit`.
     plan
-        What to compute. None of the other parameters changes a result.
+        What to compute.
+    planned
+        The plan file that ``plan`` comes from, if it does. None of the other parameters changes a
+        result.
     backend
         "auto", or the name of one that must run.
     running
@@ -191,15 +208,17 @@ def run_audit(
     _check(running, backend)
     if backend != "auto":
         registry.get(backend)  # a backend that cannot run is known before the data are read
-    prepared = prepare(read(source, delimiter=delimiter, encoding=encoding), plan)
+    prepared = prepare(read(source, delimiter=delimiter, encoding=encoding), plan, planned)
     shuffled = shuffled_part(prepared, plan)
     warnings = design_warnings(plan, prepared, shuffled)
+    if planned is not None:
+        warnings = [*remarks(planned), *warnings]
     if warn is not None:
         for text in warnings:
             warn(text)
     chosen, reasons = _choose_backend(backend, plan, prepared, running)
     screened = _screen(prepared, shuffled, plan, chosen, running)
-    document = make_document(prepared, plan, screened, warnings)
+    document = make_document(prepared, plan, screened, warnings, planned)
     described = chosen.describe()
     document["run"] = {
         "version": __version__,

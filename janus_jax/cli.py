@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from janus_jax import __version__
-from janus_jax.commands import audit, backends, power, replay, reproduce, sensitivity
+from janus_jax.commands import audit, backends, plan, power, propose, replay, reproduce, sensitivity
 from janus_jax.commands.common import INTERRUPTED, PROGRAM, complain, failure
 from janus_jax.errors import InputError, JanusError
 from janus_jax.output import usable_streams
 
-_COMMANDS = (audit, replay, power, sensitivity, reproduce, backends)
+_COMMANDS = (audit, plan, propose, replay, power, sensitivity, reproduce, backends)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

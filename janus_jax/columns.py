@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -103,8 +103,13 @@ class Selection:
     notes: tuple[str, ...]
 
 
-def select_columns(table: Table, plan: Plan) -> Selection:
+def select_columns(table: Table, plan: Plan, planned: Collection[str] | None = None) -> Selection:
     """Choose the columns and how each is read; the outcome's values are not looked at.
+
+    Parameters
+    ----------
+    planned
+        The columns that were chosen when the audit was planned: these and no others are used.
 
     Raises
     ------
@@ -123,10 +128,13 @@ def select_columns(table: Table, plan: Plan) -> Selection:
         column = table.columns[name]
         if name in roles and name not in named:
             continue
+        wanted = name in named or (planned is not None and name in planned)
         reason = "excluded" if name in plan.exclude else None
-        if reason is None and name not in named:
+        if reason is None and not wanted:
             reason = _left_out_by_name(name, plan.outcome_column, endings)
-        made = _Unused(reason) if reason else _read(table, column, plan, named=name in named)
+        made = _Unused(reason) if reason else _read(table, column, plan, named=wanted)
+        if planned is not None and name not in planned and isinstance(made, UsedColumn):
+            made = _Unused("not in the plan")
         if isinstance(made, _Unused):
             not_used[name] = made
             continue

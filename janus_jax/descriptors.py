@@ -11,7 +11,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,9 +55,10 @@ class Descriptor:
         return np.unpackbits(self.bits, count=self.rows).view(np.bool_)
 
 
-def _descriptor(
+def descriptor(
     name: str, rule: Mapping[str, Any], columns: tuple[str, ...], members: NDArray[np.bool_]
 ) -> Descriptor:
+    """A descriptor that holds on these rows: ``members`` is bool, shape (rows,)."""
     return Descriptor(name, rule, columns, np.packbits(members), len(members))
 
 
@@ -98,6 +99,20 @@ def make_descriptors(
         bool, shape (n,): rows that have an outcome (which, not what); only the support of
         ``col is missing`` looks at it.
     """
+    made = simple_descriptors(selection, where, counted, plan)
+    items = list(made.items)
+    conjunctions = [_conjunction(text, items) for text in plan.conjunction]
+    if plan.pairs:
+        conjunctions.extend(_pairs(items))
+    items.extend(conjunctions)
+    check_names(items)
+    return replace(made, items=tuple(items))
+
+
+def simple_descriptors(
+    selection: Selection, where: NDArray[np.int8], counted: NDArray[np.bool_], plan: Plan
+) -> Descriptors:
+    """The descriptors of :func:`make_descriptors` that look at a single column, in that order."""
     items: list[Descriptor] = []
     holdout_only: dict[str, tuple[str, ...]] = {}
     thresholds: dict[str, str] = {}
@@ -121,12 +136,7 @@ def make_descriptors(
         if not lone:
             items.extend(made)
         items.extend(_missing(used, where, counted, plan))
-    _check_names(items)
-    conjunctions = [_conjunction(text, items) for text in plan.conjunction]
-    if plan.pairs:
-        conjunctions.extend(_pairs(items))
-    items.extend(conjunctions)
-    _check_names(items)
+    check_names(items)
     return Descriptors(tuple(items), holdout_only, thresholds, not_used)
 
 
@@ -149,7 +159,7 @@ def quoted(text: str) -> str:
 
 def _boolean(used: UsedColumn) -> Descriptor:
     rule = {"kind": "boolean", "column": used.name}
-    return _descriptor(quoted(used.name), rule, (used.name,), used.of_rows(used.meaning == 1))
+    return descriptor(quoted(used.name), rule, (used.name,), used.of_rows(used.meaning == 1))
 
 
 def _above_median(used: UsedColumn, rows: NDArray[np.bool_]) -> tuple[list[Descriptor], str]:
@@ -162,7 +172,7 @@ def _above_median(used: UsedColumn, rows: NDArray[np.bool_]) -> tuple[list[Descr
     above = threshold.above(used.meaning) & used.level_known
     name = f"{quoted(used.name)} > {threshold.text}"
     rule = {"kind": "numeric", "column": used.name, "above": threshold.value}
-    return [_descriptor(name, rule, (used.name,), used.of_rows(above))], threshold.text
+    return [descriptor(name, rule, (used.name,), used.of_rows(above))], threshold.text
 
 
 def _levels(
@@ -176,7 +186,7 @@ def _levels(
     present, first = np.unique(codes, return_index=True)
     order = [int(level) for _, level in sorted(zip(first.tolist(), present.tolist(), strict=True))]
     made = [
-        _descriptor(
+        descriptor(
             f"{quoted(used.name)} = {quoted(labels[level])}",
             {"kind": "level", "column": used.name, "level": labels[level]},
             (used.name,),
@@ -202,7 +212,7 @@ def _missing(
         if on < max(rules.min_on or 1, 1) or off < max(rules.min_off or 1, 1):
             return
     rule = {"kind": "missing", "column": used.name}
-    yield _descriptor(f"{quoted(used.name)} is missing", rule, (used.name,), absent)
+    yield descriptor(f"{quoted(used.name)} is missing", rule, (used.name,), absent)
 
 
 def _pairs(items: Sequence[Descriptor]) -> Iterator[Descriptor]:
@@ -214,10 +224,11 @@ def _pairs(items: Sequence[Descriptor]) -> Iterator[Descriptor]:
         )
     for a, b in itertools.combinations(items, 2):
         if a.columns != b.columns:  # two slices of one column don't overlap
-            yield _combine(f"{a.name} & {b.name}", (a, b))
+            yield combine(f"{a.name} & {b.name}", (a, b))
 
 
-def _combine(name: str, parts: Sequence[Descriptor]) -> Descriptor:
+def combine(name: str, parts: Sequence[Descriptor]) -> Descriptor:
+    """The conjunction of several descriptors of one table."""
     columns = tuple(dict.fromkeys(column for part in parts for column in part.columns))
     rule = {"kind": "conjunction", "all": [part.name for part in parts]}
     bits = np.bitwise_and.reduce([part.bits for part in parts])
@@ -247,7 +258,7 @@ def _conjunction(text: str, items: Sequence[Descriptor]) -> Descriptor:
                 f"{', '.join(map(repr, shown))}{'' if near else more}"
             )
         parts.append(part)
-    return _combine(name, parts)
+    return combine(name, parts)
 
 
 def parse_conjunction(text: str) -> tuple[str, list[str]]:
@@ -280,7 +291,8 @@ def _split_outside_quotes(text: str, separator: str) -> tuple[str, str, str]:
     return text[:at], separator, text[at + len(separator) :]
 
 
-def _check_names(items: Iterable[Descriptor]) -> None:
+def check_names(items: Iterable[Descriptor]) -> None:
+    """Refuse two descriptors of one name."""
     seen: set[str] = set()
     for item in items:
         if item.name in seen:

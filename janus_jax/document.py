@@ -18,26 +18,38 @@ from janus_jax.advice import reading_notes
 from janus_jax.effects import effect
 from janus_jax.library import Counts, Part
 from janus_jax.plan import Plan
+from janus_jax.planned import Planned
 from janus_jax.prepare import Prepared
+from janus_jax.proposed import judged
 from janus_jax.screen import Screened, gate
 
 SCHEMA = "janus-jax/audit/1"
 
 
 def make_document(
-    prepared: Prepared, plan: Plan, screened: Screened | None, warnings: Sequence[str]
+    prepared: Prepared,
+    plan: Plan,
+    screened: Screened | None,
+    warnings: Sequence[str],
+    planned: Planned | None = None,
 ) -> dict[str, Any]:
-    """Put the result together; ``run`` is added by whoever ran it."""
+    """Put the result together; ``run`` is added by whoever ran it.
+
+    ``planned`` is the plan file that the audit followed, if it followed one.
+    """
     gates = _gates(prepared, plan, screened)
+    descriptors = _descriptors(prepared, plan, screened, gates)
+    mined = planned.proposed if planned else None
     return {
         "schema": SCHEMA,
         "data": _data(prepared, plan),
-        "plan": {**plan.to_dict(), "hash": plan.hash(), "frozen_before_outcomes": False},
+        "plan": plan_section(plan, planned),
         "rule": plan.rule,
         "screen": _screen(prepared, plan, screened),
         "methods": _methods(prepared, screened, gates),
         "ablation": ablation(prepared, screened, {g for g, (ok, _) in gates.items() if ok}),
-        "descriptors": _descriptors(prepared, plan, screened, gates),
+        "descriptors": descriptors,
+        **({"proposed": judged(mined, descriptors)} if mined else {}),
         "not_used": [
             {"column": column, "reason": reason}
             for column, reason in (
@@ -47,6 +59,13 @@ def make_document(
         "warnings": list(warnings),
         "notes": reading_notes(plan, prepared, screened),
     }
+
+
+def plan_section(plan: Plan, planned: Planned | None) -> dict[str, Any]:
+    """The options, their hash or that of the plan file, and whether it was there beforehand."""
+    if planned is not None:
+        return planned.to_dict()
+    return {**plan.to_dict(), "hash": plan.hash(), "frozen_before_outcomes": False}
 
 
 def _gates(

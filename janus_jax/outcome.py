@@ -54,23 +54,65 @@ def read_examples(table: Table, plan: Plan, facts: Sequence[str]) -> Examples:
     column = table.columns[plan.outcome_column]
     errors, notes = _outcomes(table, column, plan)
     missing = np.flatnonzero(errors < 0)
-    ids = _Ids(table, plan.id or (("id",) if "id" in table.columns else ()))
+    ids = _Ids(table, id_columns(table, plan))
     if len(missing):
         notes.append(_missing_outcomes(ids, column.name, missing, plan))
         if plan.missing_outcome == "wrong":
             errors[missing] = 1
     if ids.unnamed:
         notes.append(f"{ids.unnamed} of {table.n} rows have no id; they are called by row number")
-    first = ids.first_rows()
+    first = _one_row_each(ids, plan, facts)
     if len(first) < table.n:
-        if plan.repeats == "refuse":
-            raise _repeated(ids)
-        _check_facts(ids, facts, first)
         notes.append(f"{table.n} rows reduced to {len(first)} examples by --repeats {plan.repeats}")
         errors = _majority(ids, errors, first) if plan.repeats == "majority" else errors[first]
         table = table.take(first)
     _check_both_outcomes(errors, column.name)
     return Examples(table, errors, len(missing), tuple(notes))
+
+
+def id_columns(table: Table, plan: Plan) -> tuple[str, ...]:
+    """The columns that name an example: those of ``--id``, else ``id`` if there is one, else none.
+
+    Examples without an id are called by their row number.
+    """
+    default = "id" in table.columns and plan.outcome_column != "id"
+    return plan.id or (("id",) if default else ())
+
+
+def without_repeats(table: Table, plan: Plan, facts: Sequence[str]) -> Table:
+    """The table with one row per example; the outcome is not looked at.
+
+    Parameters
+    ----------
+    facts
+        As for :func:`read_examples`, which keeps the same rows.
+
+    Raises
+    ------
+    InputError
+        Repeated ids with no reduction chosen, or facts that differ between repeats.
+    """
+    first = _one_row_each(_Ids(table, id_columns(table, plan)), plan, facts)
+    return table.take(first) if len(first) < table.n else table
+
+
+def example_of_row(table: Table, plan: Plan) -> NDArray[np.intp]:
+    """The number of each row's example, shape (n,): its place in :func:`without_repeats`.
+
+    The outcome is not looked at.
+    """
+    ids = _Ids(table, id_columns(table, plan))
+    _, first, group = np.unique(ids.groups, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[group]
+
+
+def _one_row_each(ids: _Ids, plan: Plan, facts: Sequence[str]) -> NDArray[np.intp]:
+    first = ids.first_rows()
+    if len(first) < ids.table.n:
+        if plan.repeats == "refuse":
+            raise _repeated(ids)
+        _check_facts(ids, facts, first)
+    return first
 
 
 class _Ids:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from janus_jax.columns import Selection, select_columns
 from janus_jax.descriptors import Descriptors, make_descriptors
 from janus_jax.errors import InputError
+from janus_jax.fixed_rules import fixed_descriptors
 from janus_jax.library import (
     Counts,
     Part,
@@ -22,8 +23,10 @@ from janus_jax.library import (
 )
 from janus_jax.outcome import Examples, read_examples
 from janus_jax.plan import Plan
+from janus_jax.planned import Planned
 from janus_jax.split import DISCOVERY, HOLDOUT, complete_codes, split_rows
 from janus_jax.table import Table
+from janus_jax.verifying import check_columns_exist, planned_split, used_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,36 +115,60 @@ class Reading:
     selection: Selection
 
 
-def read_rows(table: Table, plan: Plan) -> Reading:
+def read_rows(table: Table, plan: Plan, planned: Planned | None = None) -> Reading:
     """Read outcomes and choose columns; the split plays no part yet."""
-    selection = select_columns(table, plan)
-    roles = (plan.split_column, plan.stratify, plan.strata, plan.cluster)
-    facts = dict.fromkeys(
-        [used.name for used in selection.used] + [role for role in roles if role is not None]
-    )
-    examples = read_examples(table, plan, list(facts))
+    names = None if planned is None else used_names(planned)
+    selection = select_columns(table, plan, names)
+    examples = read_examples(table, plan, shared_facts(selection, plan))
     if examples.table is not table:
-        selection = select_columns(examples.table, plan)
+        selection = select_columns(examples.table, plan, names)
     return Reading(examples, selection)
 
 
-def prepare(table: Table, plan: Plan) -> Prepared:
-    """Read outcomes, split, make descriptors and count: everything but the screen."""
-    reading = read_rows(table, plan)
-    return prepare_split(reading, plan, split_rows(reading.examples.table, plan))
+def shared_facts(selection: Selection, plan: Plan) -> list[str]:
+    """The columns that repeats of one example must agree in: those that anything is made of."""
+    roles = (plan.split_column, plan.stratify, plan.strata, plan.cluster)
+    names = [used.name for used in selection.used] + [role for role in roles if role is not None]
+    return list(dict.fromkeys(names))
 
 
-def prepare_split(reading: Reading, plan: Plan, where: NDArray[np.int8]) -> Prepared:
+def prepare(table: Table, plan: Plan, planned: Planned | None = None) -> Prepared:
+    """Read outcomes, split, make descriptors and count: everything but the screen.
+
+    Parameters
+    ----------
+    planned
+        The plan file that ``plan`` comes from, if it does: the table must be the one it was made
+        from, and its split and rules are applied.
+    """
+    if planned is None:
+        reading = read_rows(table, plan)
+        return prepare_split(reading, plan, split_rows(reading.examples.table, plan))
+    check_columns_exist(planned, table)
+    reading = read_rows(table, plan, planned)
+    where = planned_split(planned, reading.examples.table, reading.selection)
+    return prepare_split(reading, plan, where, planned)
+
+
+def prepare_split(
+    reading: Reading, plan: Plan, where: NDArray[np.int8], planned: Planned | None = None
+) -> Prepared:
     """Make descriptors and count them, given the split.
 
     Parameters
     ----------
     where
         int8, shape (n,): the split of each row.
+    planned
+        Whose rules are applied; None makes them of the table.
     """
     examples, selection, table = reading.examples, reading.selection, reading.examples.table
     counted = examples.errors >= 0
-    descriptors = make_descriptors(selection, where, counted, plan)
+    descriptors = (
+        make_descriptors(selection, where, counted, plan)
+        if planned is None
+        else fixed_descriptors(planned, selection, where, counted, plan)
+    )
     strata = complete_codes(table, plan.strata, "--strata")
     parts = [
         make_part(np.flatnonzero((where == which) & counted), examples.errors, strata)

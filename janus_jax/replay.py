@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 import numpy as np
 
 from janus_jax import __version__, registry, streams
+from janus_jax.advice import design_warnings
 from janus_jax.decide import Decided, decide, nothing_decided
 from janus_jax.errors import InputError
 from janus_jax.exchange import memberships, shuffled_part
@@ -33,14 +34,16 @@ from janus_jax.permutations import (
     lanes_for,
     permute,
 )
-from janus_jax.plan import MAX_DECOYS, Plan, PlanOptions, make_plan
-from janus_jax.possible import impossible
+from janus_jax.plan import MAX_DECOYS, Plan, PlanOptions
+from janus_jax.plan_file import PlanSource, chosen_plan
+from janus_jax.planned import Planned
 from janus_jax.prepare import Prepared, prepare
 from janus_jax.readers import read
 from janus_jax.replay_rules import ReplayRules, RuleName, replay_rules
 from janus_jax.result import Result
 from janus_jax.split import DISCOVERY, HOLDOUT
 from janus_jax.statistic import Margins, Ranks, rank_table
+from janus_jax.verifying import remarks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +57,7 @@ GRID: Final = (100, 200, 500, 1000)
 _DECOYS = 2
 # A call takes about this long: often enough for progress and Ctrl-C.
 _CALL_SECONDS: Final = 0.4
+_LONGEST_CALL: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -76,6 +80,7 @@ class ReplayResult(Result):
 def replay(
     source: object,
     *,
+    plan: PlanSource | None = None,
     replays: int = REPLAYS,
     decoy_grid: Sequence[int] | None = None,
     plus_one: bool = False,
@@ -93,6 +98,8 @@ def replay(
     ----------
     source
         As for :func:`janus_jax.audit`.
+    plan
+        A plan file, in place of an audit's options.
     replays
         How many, 1 to 2**32 - 1.
     decoy_grid
@@ -132,9 +139,11 @@ def replay(
     ['decoys_exact', 'lift']
     """
     running = Running(memory=memory, batch=batch, progress=progress)
+    checked, planned = chosen_plan(options, plan)
     return run_replay(
         source,
-        make_plan(options),
+        checked,
+        planned=planned,
         replays=replays,
         decoy_grid=decoy_grid,
         plus_one=plus_one,
@@ -149,6 +158,7 @@ def run_replay(
     source: object,
     plan: Plan,
     *,
+    planned: Planned | None = None,
     replays: int = REPLAYS,
     decoy_grid: Sequence[int] | None = None,
     plus_one: bool = False,
@@ -166,20 +176,22 @@ def run_replay(
     started, clock = datetime.now(UTC), time.perf_counter()
     running = running or Running()
     grid = _checked_grid(decoy_grid, plan)
-    if not 1 <= replays < 2**32:
-        raise InputError(f"--replays is {replays}, but it must be from 1 to {2**32 - 1}")
+    _check(replays, running)
     if backend != "auto":
         registry.get(backend)
-    prepared = prepare(read(source, delimiter=delimiter, encoding=encoding), plan)
+    prepared = prepare(read(source, delimiter=delimiter, encoding=encoding), plan, planned)
     if not prepared.eligible:
         raise InputError(
             "no descriptor is eligible, so there is nothing to replay; `audit` lists the reasons"
         )
-    warnings = list(impossible(prepared, plan))
+    parts = [shuffled_part(prepared, plan, which) for which in range(len(prepared.parts))]
+    warnings = [
+        *(remarks(planned) if planned else ()),
+        *design_warnings(plan, prepared, parts[DISCOVERY]),
+    ]
     if warn is not None:
         for text in warnings:
             warn(text)
-    parts = [shuffled_part(prepared, plan, which) for which in range(len(prepared.parts))]
     draws = len(parts[0].errors) * plan.permutations + sum(len(p.errors) for p in parts) * replays
     # A decoy compared with a threshold takes about a fiftieth of drawing a label.
     draws += replays * grid[-1] * prepared.library_size // 25
@@ -191,7 +203,7 @@ def run_replay(
         {
             "schema": SCHEMA,
             "data": _data(prepared),
-            "plan": {**plan.to_dict(), "hash": plan.hash()},
+            "plan": planned.to_dict() if planned else {**plan.to_dict(), "hash": plan.hash()},
             "L": prepared.library_size,
             "replays": replays,
             "rules": [
@@ -218,8 +230,19 @@ def run_replay(
     )
 
 
+def _check(replays: int, running: Running) -> None:
+    if not 1 <= replays < 2**32:
+        raise InputError(f"--replays is {replays}, but it must be from 1 to {2**32 - 1}")
+    if running.batch is not None and running.batch < 1:
+        raise InputError(f"--batch is {running.batch}, but it must be at least 1")
+    if running.memory < 1:
+        raise InputError(f"the memory budget is {running.memory} bytes, but it must be at least 1")
+
+
 def _checked_grid(grid: Sequence[int] | None, plan: Plan) -> list[int]:
     wanted = [*GRID, plan.decoys] if grid is None else list(grid)
+    if not wanted:
+        raise InputError("--decoy-grid is empty, but it must name a number of decoys, such as 1000")
     for count in wanted:
         if not 1 <= count <= MAX_DECOYS:
             raise InputError(
@@ -271,14 +294,18 @@ def _decided(
     problems = [
         replace(part, memberships=memberships(prepared, which), seed=_seed(plan, which))
         for which, part in enumerate(parts)
+        if len(part.errors)  # a holdout may have no outcome at all: nothing is confirmed
     ]
-    budget = running.memory // len(parts)
+    budget = running.memory // len(problems)
     lanes = running.batch or min(lanes_for(backend, p, replays, budget) for p in problems)
     with enough_memory():
         states: list[Any] = [backend.prepare(problem, lanes) for problem in problems]
     discovery, holdout = states[DISCOVERY], states[HOLDOUT] if len(states) > 1 else None
     total = nothing_decided(rules.tables)
-    size = lanes
+    size, most = lanes, _LONGEST_CALL
+    if not isinstance(backend, DecidesReplays):
+        # Counts that are decided here come back whole: int32, L for each replay.
+        most = max(lanes, min(most, budget // (4 * prepared.library_size)))
     if running.progress:
         running.progress(0, replays)
     while total.replays < replays:
@@ -293,7 +320,7 @@ def _decided(
         if running.progress:
             running.progress(total.replays, replays)
         if time.perf_counter() - clock < _CALL_SECONDS / 2:
-            size = min(2 * size, 1 << 20)
+            size = min(2 * size, most)
     return total
 
 
@@ -370,3 +397,5 @@ def _notes(plan: Plan, rules: ReplayRules, replays: int) -> Iterator[str]:
             f"the primary rule {plan.rule} is not replayed"
             + (f"; {closest[plan.rule]}" if plan.rule in closest else "")
         )
+    elif plan.rule == "decoys" and plan.decoys not in rules.tables.grid:
+        yield f"the primary rule's K = {plan.decoys} is not among --decoy-grid: it is not replayed"

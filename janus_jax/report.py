@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from janus_jax.proposed import JUDGED_HEADER, judged_answer, judged_rows
+
 Document = Mapping[str, Any]
 
 STATUS_WORDS = {
@@ -285,6 +287,20 @@ def method_words(document: Document, method: str) -> str:
     return words.replace("exact p", "p, clusters exchanged")
 
 
+def planned_words(document: Document) -> str | None:
+    """How the plan came before the outcomes, with its hash; None without a plan file."""
+    plan = document["plan"]
+    if "planned" not in plan:
+        return None
+    if not plan["frozen_before_outcomes"]:
+        said = "by a plan that was edited after planning"
+    elif plan["planned"]["outcomes_read"] == "none":
+        said = "planned before outcomes were read"
+    else:
+        said = "planned before the outcomes of discovery and holdout were read"
+    return f"{said}; plan {plan['hash']}"
+
+
 def ran_on(document: Document) -> str:
     """Which backend ran, where, for how long."""
     run = document["run"]
@@ -322,6 +338,9 @@ def _markdown(document: Document) -> Iterator[str]:
     yield f"Outcome: {_cell(data['outcome']['column'])} ({data['outcome']['kind']}). "
     yield f"{splits(document)}. Primary rule: {rule_words(document)}."
     yield ""
+    if (planned := planned_words(document)) is not None:
+        yield f"{planned[:1].upper()}{planned[1:]}."
+        yield ""
     for warning in document["warnings"]:
         yield f"> **Warning:** {_cell(warning)}"
         yield ""
@@ -346,6 +365,8 @@ def _markdown(document: Document) -> Iterator[str]:
         for line in method_notes(document):
             yield f"* {_cell(line)}"
         yield ""
+    if "proposed" in document:
+        yield from _proposed(document["proposed"])
     left_out = [d for d in document["descriptors"] if d["status"] == "ineligible"]
     if left_out:
         yield "## Not eligible"
@@ -377,3 +398,15 @@ def _markdown(document: Document) -> Iterator[str]:
     yield ""
     yield f"Plan {plan['hash'][:12]}, data {data['sha256'][:12]}; {ran_on(document)}."
     yield ""
+
+
+def _proposed(section: Mapping[str, Any]) -> Iterator[str]:
+    """What a slice finder alone would have claimed beside what survived."""
+    said = judged_answer(section)
+    yield "## What a slice finder alone would have claimed"
+    yield ""
+    yield f"{_cell(said[:1].upper() + said[1:])}."
+    yield ""
+    if section["slices"]:
+        yield from _rows(JUDGED_HEADER, iter(judged_rows(section, STATUS_WORDS)))
+        yield ""

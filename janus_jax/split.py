@@ -34,8 +34,9 @@ def deal(
     fraction: Fraction,
     seed: int,
     order: Callable[[Any], Any] | None = None,
+    proposal: Fraction = Fraction(0),
 ) -> NDArray[np.int8]:
-    """Deal rows to discovery (0) and holdout (1).
+    """Deal rows to discovery (0) and holdout (1), and to a proposal split (2) if one is wanted.
 
     Parameters
     ----------
@@ -49,6 +50,9 @@ def deal(
         0 to 2**64 - 1.
     order
         Strata are dealt in ascending order of this key; None: in the order they first appear.
+    proposal
+        Share of each stratum's units that is set aside first, rounded down; ``fraction`` is then of
+        the others.
 
     Examples
     --------
@@ -65,12 +69,22 @@ def deal(
         rows_of = members[stratum]
         dealt = list(rows_of)
         generator.shuffle(dealt)
-        for unit in dealt[: math.floor(fraction * len(dealt))]:
+        aside = math.floor(proposal * len(dealt))
+        end = aside + math.floor(fraction * (len(dealt) - aside))
+        for unit in dealt[:aside]:
+            where[rows_of[unit]] = UNUSED
+        for unit in dealt[aside:end]:
             where[rows_of[unit]] = DISCOVERY
     return where
 
 
-def split_rows(table: Table, plan: Plan, *, by_name: bool = False) -> NDArray[np.int8]:
+def split_rows(
+    table: Table,
+    plan: Plan,
+    *,
+    by_name: bool = False,
+    proposal: Fraction = Fraction(0),
+) -> NDArray[np.int8]:
     """The part of each row: DISCOVERY, HOLDOUT or UNUSED (a proposal split's rows).
 
     Parameters
@@ -78,6 +92,9 @@ def split_rows(table: Table, plan: Plan, *, by_name: bool = False) -> NDArray[np
     by_name
         Deal the strata of ``--stratify`` in the order of their names (compared as text) instead of
         the order in which they first appear.
+    proposal
+        Share of each stratum's units set aside as a proposal split; it has no part in a split
+        column.
 
     Raises
     ------
@@ -98,7 +115,7 @@ def split_rows(table: Table, plan: Plan, *, by_name: bool = False) -> NDArray[np
     order = None
     if by_name and plan.stratify:
         order = as_text(table.columns[plan.stratify]).__getitem__
-    return deal(strata.tolist(), units, Fraction(plan.discovery), plan.seed, order)
+    return deal(strata.tolist(), units, Fraction(plan.discovery), plan.seed, order, proposal)
 
 
 def complete_codes(table: Table, name: str | None, option: str) -> Codes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,9 @@ class Column:
         Why no descriptor can be made of this type of value ("a list", "a date"), else None.
     categorical
         The source declares its values to be categories, whatever they look like.
+    origin
+        What a log says about the fact: "post", known only after the model ran; "derived", made from
+        the gold answer; None otherwise.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Column:
     levels: Levels
     unusable: str | None = None
     categorical: bool = False
+    origin: Literal["post", "derived"] | None = None
 
     def __post_init__(self) -> None:
         # A million rows of a yes/no column are a megabyte then, not four.
@@ -55,6 +60,28 @@ class Column:
     def take(self, rows: NDArray[np.intp]) -> Column:
         """The same column with only these rows, in this order (levels are kept as they are)."""
         return replace(self, codes=self.codes[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class LogInfo:
+    """What is known of a table that was read from evaluation logs.
+
+    Attributes
+    ----------
+    format
+        The format's name.
+    outcome
+        The column that holds the score that was chosen.
+    choices
+        What was chosen, by option: filter, scorer, model ...
+    statuses
+        Rows without an outcome by why: "unscored", "error", "not_run".
+    """
+
+    format: str
+    outcome: str
+    choices: Mapping[str, str]
+    statuses: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +107,8 @@ class Table:
         "line" or "row", what ``lines`` counts, one per source.
     notes
         Plain sentences about what was noticed while reading; shown to the user.
+    log
+        For evaluation logs, what they are and what was chosen.
     """
 
     columns: Mapping[str, Column]
@@ -90,6 +119,7 @@ class Table:
     lines: NDArray[np.int64]
     line_word: tuple[str, ...]
     notes: tuple[str, ...] = field(default=())
+    log: LogInfo | None = None
 
     def where(self, row: int) -> str:
         """Where a row stands, for a message: ``results.csv line 5``."""

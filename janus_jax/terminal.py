@@ -10,11 +10,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from janus_jax.proposed import JUDGED_HEADER, judged_answer, judged_rows
 from janus_jax.report import (
     METHOD_HEADER,
+    STATUS_WORDS,
     Document,
     answer,
     method_rows,
+    planned_words,
     printable,
     ran_on,
     ranked,
@@ -82,6 +85,8 @@ def print_result(document: Document, stream: TextIO) -> None:
     console = console_for(stream)
     print_answer(console, answer(document))
     console.print(f"{splits(document)}; rule: {rule_words(document)}")
+    if (planned := planned_words(document)) is not None:
+        console.print(planned)
     for warning in document["warnings"]:
         console.print(f"Warning: {printable(warning)}", style="yellow")
     tested = [d for d in ranked(document) if d["status"] != "ineligible"]
@@ -94,6 +99,13 @@ def print_result(document: Document, stream: TextIO) -> None:
         console.print()
         _print_table(console, METHOD_HEADER, [(row, "") for row in method_rows(document)])
         console.print("* the primary rule", style="dim")
+    if "proposed" in document:
+        console.print()
+        print_answer(console, judged_answer(document["proposed"]))
+        rows = judged_rows(document["proposed"], STATUS_WORDS)[:_SHOWN]
+        if rows:
+            shown = [[printable(name), *rest] for name, *rest in rows]
+            _print_table(console, JUDGED_HEADER, [(row, "") for row in shown])
     _print_list(
         console,
         "Not eligible",

@@ -13,11 +13,12 @@ from janus_jax.commands.common import (
     PROGRAM,
     Commands,
     add_backend_options,
+    add_plan_file,
     add_plan_options,
     add_reading_options,
     add_results,
     add_running_options,
-    plan_of,
+    plan_or_file,
     warn,
     whole,
 )
@@ -28,6 +29,7 @@ from janus_jax.plan import Plan
 
 if TYPE_CHECKING:
     from janus_jax.checkpoint import Checkpoint
+    from janus_jax.planned import Planned
     from janus_jax.processes import Processes
 
 _EPILOG = """\
@@ -52,6 +54,7 @@ def add(commands: Commands) -> None:
     )
     parser.set_defaults(run=_audit)
     add_results(parser)
+    add_plan_file(parser)
     add_plan_options(parser)
     group = add_backend_options(parser)
     add_running_options(group)
@@ -84,7 +87,7 @@ def add(commands: Commands) -> None:
 
 
 def _audit(options: argparse.Namespace, arguments: Sequence[str]) -> int:
-    plan = plan_of(options)
+    plan = plan_or_file(options)
     batch, memory = whole("--batch", options.batch), whole("--memory", options.memory)
     with processes_of(options) as processes:
         return _run(options, arguments, plan, batch, memory, processes)
@@ -93,13 +96,14 @@ def _audit(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 def _run(
     options: argparse.Namespace,
     arguments: Sequence[str],
-    plan: Plan,
+    plan: tuple[Plan, Planned | None],
     batch: int | None,
     memory: int | None,
     processes: Processes,
 ) -> int:
     if processes.first:
-        check_targets(options.results, options.out, options.json, options.checkpoint)
+        inputs = [*options.results, *filter(None, [options.plan])]
+        check_targets(inputs, options.out, options.json, options.checkpoint)
 
     from janus_jax.auditing import run_audit
     from janus_jax.permutations import DEFAULT_MEMORY, Running
@@ -116,7 +120,8 @@ def _run(
     ):
         result = run_audit(
             options.results,
-            plan,
+            plan[0],
+            planned=plan[1],
             backend=options.backend,
             running=Running(
                 memory=DEFAULT_MEMORY if memory is None else memory * 2**20,

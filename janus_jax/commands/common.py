@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from janus_jax.errors import InputError, JanusError
 from janus_jax.plan import METHODS, PLAN_OPTIONS, PRESETS, Plan, make_plan
+
+if TYPE_CHECKING:
+    from janus_jax.planned import Planned
 
 PROGRAM: Final = "janus-jax"
 INTERRUPTED: Final = 130
@@ -66,16 +69,41 @@ def whole(option: str, text: str | None, least: int = 1) -> int | None:
 
 def plan_of(options: argparse.Namespace) -> Plan:
     """The plan that the options of :func:`add_plan_options` make."""
+    return make_plan(_given(options))
+
+
+def plan_or_file(options: argparse.Namespace) -> tuple[Plan, Planned | None]:
+    """The plan that the options make, or that of the file that ``--plan`` names."""
+    if options.plan is None:
+        return plan_of(options), None
+
+    from janus_jax.plan_file import chosen_plan
+
+    return chosen_plan(_given(options), options.plan)
+
+
+def _given(options: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(options, name) for name in PLAN_OPTIONS}
     if given["id"] is not None:
         given["id"] = given["id"].split(",")
-    return make_plan(given)
+    return given
 
 
 def add_results(parser: argparse.ArgumentParser) -> None:
     """The input files."""
     parser.add_argument(
         "results", nargs="+", metavar="RESULTS", help="CSV, TSV, Parquet or JSON Lines files"
+    )
+
+
+def add_plan_file(parser: argparse.ArgumentParser) -> None:
+    """A plan file in place of the options of :func:`add_plan_options`."""
+    group = parser.add_argument_group("plan")
+    group.add_argument(
+        "--plan",
+        metavar="FILE",
+        help="take everything that decides the result from this file, which `janus-jax plan` made "
+        "of this table; no option of the next four groups goes with it",
     )
 
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from janus_jax.commands.common import (
     PROGRAM,
     Commands,
+    add_plan_file,
     add_plan_options,
     add_reading_options,
-    plan_of,
+    plan_or_file,
     warn,
 )
 from janus_jax.errors import InputError
@@ -86,6 +87,7 @@ def add(commands: Commands) -> None:
         "--base-error", metavar="P0", help="error rate outside the slice (default 0.40)"
     )
     group.add_argument("--prevalence", metavar="SHARE", help="share of examples on (default 0.5)")
+    add_plan_file(parser)
     add_plan_options(parser)
     group = parser.add_argument_group("input and output")
     add_reading_options(group)
@@ -100,7 +102,7 @@ def _power(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     from janus_jax.progress import reporting
     from janus_jax.stopping import Interrupted, terminable
 
-    check_targets(options.from_audit or [], None, options.json)
+    check_targets([*(options.from_audit or []), *filter(None, [options.plan])], None, options.json)
     n = _listed(options.n)
     design, seed = _design(options, n)
     study = make_study(
@@ -139,7 +141,7 @@ def _design(options: argparse.Namespace, n: list[str] | None) -> tuple[Design, A
 
     own = {name: getattr(options, name) for name in (*_SIZES, *_RATES)}
     if options.from_audit is None:
-        for name in PLAN_OPTIONS:
+        for name in ("plan", *PLAN_OPTIONS):
             if name not in (*PLAN_WORDS, "seed") and getattr(options, name) is not None:
                 raise InputError(
                     f"--{name.replace('_', '-')} describes an audit; it goes with --from-audit "
@@ -153,13 +155,18 @@ def _design(options: argparse.Namespace, n: list[str] | None) -> tuple[Design, A
                 f"--{name.replace('_', '-')} does not go with --from-audit, which takes it from "
                 "the audit; --n changes the number of examples"
             )
-    plan = plan_of(options)
+    plan, planned = plan_or_file(options)
+    if planned is not None:
+        from janus_jax.verifying import remarks
+
+        for text in remarks(planned):
+            warn(text)
 
     from janus_jax.prepare import prepare
     from janus_jax.readers import read
 
     table = read(options.from_audit, delimiter=options.delimiter, encoding=options.encoding)
-    design = design_of_audit(prepare(table, plan), plan)
+    design = design_of_audit(prepare(table, plan, planned), plan)
     rates = {
         name: number(f"--{name.replace('_', '-')}", own[name], Fraction(0))
         for name in _RATES

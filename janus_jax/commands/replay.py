@@ -11,11 +11,12 @@ from janus_jax.commands.common import (
     PROGRAM,
     Commands,
     add_backend_options,
+    add_plan_file,
     add_plan_options,
     add_reading_options,
     add_results,
     add_running_options,
-    plan_of,
+    plan_or_file,
     warn,
     whole,
 )
@@ -48,6 +49,7 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="also Procedure A with (L/K)(D + 1)/max(1, R), beside the published rule",
     )
+    add_plan_file(parser)
     add_plan_options(parser)
     add_running_options(add_backend_options(parser))
     group = parser.add_argument_group("input and output")
@@ -59,39 +61,43 @@ def add(commands: Commands) -> None:
 
 
 def _replay(options: argparse.Namespace, arguments: Sequence[str]) -> int:
-    plan = plan_of(options)
+    plan, planned = plan_or_file(options)
     replays = whole("--replays", options.replays)
     grid = _grid(options.decoy_grid)
     batch, memory = whole("--batch", options.batch), whole("--memory", options.memory)
-    check_targets(options.results, None, options.json)
+    check_targets([*options.results, *filter(None, [options.plan])], None, options.json)
 
     from janus_jax.permutations import DEFAULT_MEMORY, Running
     from janus_jax.progress import reporting
     from janus_jax.replay import REPLAYS, run_replay
     from janus_jax.replay_report import print_replays
-    from janus_jax.stopping import terminable
+    from janus_jax.stopping import Interrupted, terminable
 
-    with (
-        terminable(),
-        reporting(sys.stderr, PROGRAM, quiet=options.quiet, what="replays") as progress,
-    ):
-        result = run_replay(
-            options.results,
-            plan,
-            replays=REPLAYS if replays is None else replays,
-            decoy_grid=grid,
-            plus_one=options.plus_one,
-            backend=options.backend,
-            running=Running(
-                memory=DEFAULT_MEMORY if memory is None else memory * 2**20,
-                batch=batch,
-                progress=progress,
-            ),
-            delimiter=options.delimiter,
-            encoding=options.encoding,
-            warn=warn,
-            command=shlex.join([PROGRAM, *arguments]),
-        )
+    try:
+        with (
+            terminable(),
+            reporting(sys.stderr, PROGRAM, quiet=options.quiet, what="replays") as progress,
+        ):
+            result = run_replay(
+                options.results,
+                plan,
+                planned=planned,
+                replays=REPLAYS if replays is None else replays,
+                decoy_grid=grid,
+                plus_one=options.plus_one,
+                backend=options.backend,
+                running=Running(
+                    memory=DEFAULT_MEMORY if memory is None else memory * 2**20,
+                    batch=batch,
+                    progress=progress,
+                ),
+                delimiter=options.delimiter,
+                encoding=options.encoding,
+                warn=warn,
+                command=shlex.join([PROGRAM, *arguments]),
+            )
+    except KeyboardInterrupt:
+        raise Interrupted("nothing was written; fewer --replays take less time") from None
     publish_document(result, options.json, lambda stream: print_replays(result.document, stream))
     return 0
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from janus_jax.errors import InputError
 from janus_jax.readers import opening
+from janus_jax.readers.growing import GrowingColumn
 from janus_jax.readers.opening import TextFile, too_long
-from janus_jax.readers.part import Part, column_names, missing_column, text_column, unusable_column
-from janus_jax.readers.scalar import Unusable, scalar_text
+from janus_jax.readers.part import Part, column_names
 from janus_jax.table import Column
 
 _NOTED = 8  # columns named in a note before "and N more"
@@ -74,8 +74,9 @@ def _object(decoder: json.JSONDecoder, text: str, path: str, line: int) -> dict[
     except json.JSONDecodeError as error:
         if text in ("{", "["):
             raise InputError(
-                f"{where}: is a JSON document spread over several lines, not JSON Lines; write one "
-                "object a line (for example with: jq -c '.[]')"
+                f"{where}: is a JSON document spread over several lines, neither JSON Lines nor an "
+                "evaluation log that is recognised; name the log's samples file or its run's "
+                "folder, or write one object a line (for example with: jq -c '.[]')"
             ) from None
         raise InputError(
             f"{where}: not a complete JSON object ({error.msg} at character {error.pos + 1}); each "
@@ -92,25 +93,13 @@ def _object(decoder: json.JSONDecoder, text: str, path: str, line: int) -> dict[
     raise InputError(f"{where}: a record must be a JSON object, found {found}{remedy}")
 
 
-class _Field:
-    """One column in the making."""
-
-    __slots__ = ("codes", "levels", "present", "unusable")
-
-    def __init__(self) -> None:
-        self.levels: dict[str, int] = {}
-        self.codes: list[int] = []
-        self.present = 0
-        self.unusable: str | None = None
-
-
 class _Records:
     """Collects records into columns."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.n = 0
-        self.fields: dict[str, _Field] = {}
+        self.fields: dict[str, GrowingColumn] = {}
         self.objects: set[str] = set()  # names that held an object somewhere
         self.origins: dict[str, tuple[str, ...]] = {}
 
@@ -139,20 +128,7 @@ class _Records:
         return name
 
     def _put(self, name: str, value: object) -> None:
-        field = self.fields.get(name)
-        if field is None:
-            field = self.fields[name] = _Field()
-        field.present += 1
-        text = value if type(value) is str else scalar_text(value)
-        if text is None:
-            return
-        if isinstance(text, Unusable):
-            field.unusable = field.unusable or text.reason
-            text = text.reason
-        codes = field.codes
-        if len(codes) < self.n:  # absent or null until now
-            codes.extend([-1] * (self.n - len(codes)))
-        codes.append(field.levels.setdefault(text, len(field.levels)))
+        self.fields.setdefault(name, GrowingColumn()).put(self.n, value)
 
     def columns(self) -> dict[str, Column]:
         kept = {
@@ -165,18 +141,9 @@ class _Records:
         if not names:
             raise InputError(f"{self.path}: no record has a key; nothing can be audited")
         return {
-            name: self._column(name, field)
+            name: field.column(name, self.n)
             for name, field in zip(names, kept.values(), strict=True)
         }
-
-    def _column(self, name: str, field: _Field) -> Column:
-        if not field.levels:
-            return missing_column(name, self.n)
-        codes = np.full(self.n, -1, dtype=np.int32)
-        codes[: len(field.codes)] = field.codes
-        if field.unusable is not None:
-            return unusable_column(name, codes >= 0, field.unusable)
-        return text_column(name, codes, field.levels)
 
     def notes(self, columns: dict[str, Column]) -> tuple[str, ...]:
         notes: list[str] = []

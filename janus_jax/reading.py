@@ -1,0 +1,129 @@
+"""A source becomes a table: an ordinary one, or the chosen attempts of evaluation logs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from janus_jax.errors import InputError
+from janus_jax.logs.choose import Choices
+from janus_jax.logs.formats import find_logs, read_logs
+from janus_jax.readers import read as read_table
+from janus_jax.table import Table
+
+LOG_OPTIONS: Final = (
+    "format",
+    "metric",
+    "scorer",
+    "filter",
+    "model",
+    "task",
+    "run",
+    "choose",
+    "text_features",
+)
+"""What chooses among the attempts of a log."""
+
+_COORDINATES: Final = ("filter", "model", "task", "run")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How a source is read.
+
+    Attributes
+    ----------
+    delimiter, encoding
+        Of text files that are tables.
+    choices
+        What is chosen of a log.
+    """
+
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    choices: Choices = field(default_factory=Choices)
+
+
+def make_choices(options: Mapping[str, Any]) -> Choices:
+    """Check what a person chose of a log.
+
+    Parameters
+    ----------
+    options
+        Keys of :data:`LOG_OPTIONS`; None means not given. ``metric`` and ``scorer`` are two words
+        for one thing. ``choose`` holds ``"coordinate=value"`` each, ``text_features`` names of
+        texts.
+
+    Raises
+    ------
+    InputError
+        An option is unknown, or two say different things.
+    """
+    if unknown := sorted(set(options) - set(LOG_OPTIONS)):
+        raise InputError(
+            f"unknown choice {unknown[0]!r} of a log; there are {', '.join(LOG_OPTIONS)}"
+        )
+    given = {name: value for name, value in options.items() if value is not None}
+    scores = {given[name] for name in ("metric", "scorer") if name in given}
+    if len(scores) > 1:
+        raise InputError("--metric and --scorer mean the same; give one of them")
+    coordinates = {name: str(given[name]) for name in _COORDINATES if name in given}
+    for text in _listed(given.get("choose", ())):
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise InputError(f"--choose {text!r} must be COORDINATE=VALUE, such as split=test")
+        if coordinates.setdefault(name, value) != value:
+            raise InputError(f"--choose {text}: {name} is chosen twice")
+    return Choices(
+        format=given.get("format"),
+        score=next(iter(scores), None),
+        coordinates=coordinates,
+        texts=tuple(_listed(given.get("text_features", ()))),
+    )
+
+
+def _listed(value: str | Sequence[str]) -> Sequence[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def read(source: object, options: ReadOptions | None = None) -> Table:
+    """Read a table, whatever it comes as; see :func:`janus_jax.readers.read`.
+
+    Paths may also be evaluation logs, or folders of them, recognised by content.
+
+    Raises
+    ------
+    InputError
+        A source cannot be read in full and without doubt, or leaves a choice that nobody made.
+    """
+    options = options or ReadOptions()
+    paths = _paths(source)
+    found = find_logs(paths, options.choices.format) if paths else None
+    if found is not None:
+        return read_logs(*found, options.choices)
+    if chosen := _log_words(options.choices):
+        what = f"{paths[0]} is an ordinary table" if paths else "this is an ordinary table"
+        raise InputError(f"{chosen} chooses among the attempts of an evaluation log, but {what}")
+    return read_table(source, delimiter=options.delimiter, encoding=options.encoding)
+
+
+def _paths(source: object) -> list[str]:
+    """The paths that a source is; none for tables in memory."""
+    if isinstance(source, str | os.PathLike):
+        return [os.fsdecode(cast("str | os.PathLike[str]", source))]
+    if isinstance(source, list | tuple):
+        items = cast("Sequence[object]", source)
+        if all(isinstance(item, str | os.PathLike) for item in items):
+            return [os.fsdecode(cast("str | os.PathLike[str]", item)) for item in items]
+    return []
+
+
+def _log_words(choices: Choices) -> str | None:
+    """One of the options that only a log understands, if any was given."""
+    if choices.score is not None:
+        return f"--metric {choices.score}"
+    for name, value in choices.coordinates.items():
+        return f"--{name} {value}" if name in _COORDINATES else f"--choose {name}={value}"
+    return f"--text-features {choices.texts[0]}" if choices.texts else None
