@@ -29,8 +29,8 @@ from typing import Any, Final
 import numpy as np
 
 from bench import literal_power
-from janus_jax.power_cells import simulate
-from janus_jax.power_design import make_design
+from janus_jax.behaviour.power_cells import simulate
+from janus_jax.behaviour.power_design import make_design
 
 CELL: Final = 10_000
 LOOP_ROUND: Final = 500

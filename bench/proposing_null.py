@@ -28,9 +28,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from janus_jax.auditing import audit
+from janus_jax.mining.proposing import SHARE, Extra, Search, propose_for
 from janus_jax.plan import make_plan
-from janus_jax.planning import Draft, draft_plan, finished
-from janus_jax.proposing import SHARE, Extra, Search, propose_for
+from janus_jax.plans.drafting import Draft, draft_plan, finished
 from janus_jax.readers import read
 from janus_jax.split import DISCOVERY, UNUSED
 

@@ -126,8 +126,8 @@ def _lifts(labels: NDArray[np.bool_], errors: NDArray[np.bool_]) -> NDArray[np.f
 
 
 def _project(backend: str, replays: int) -> dict[str, Any]:
+    from janus_jax.behaviour.replay import replay
     from janus_jax.paper.correlated import correlated_frame
-    from janus_jax.replay import replay
 
     result = replay(
         correlated_frame(),

@@ -18,8 +18,8 @@ from typing import Any
 
 from bench.command_line import ROOT
 from janus_jax.auditing import audit
+from janus_jax.behaviour.sensitivity import DECOY_OFFSET, sensitivity
 from janus_jax.plan import Method
-from janus_jax.sensitivity import DECOY_OFFSET, sensitivity
 
 _TABLE = ROOT / "examples" / "data" / "gsm8k_openai_4models.csv"
 _CORRECT = "correct_175b_verification"

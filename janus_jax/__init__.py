@@ -14,29 +14,29 @@ from janus_jax.errors import JanusError as JanusError
 
 if TYPE_CHECKING:
     from janus_jax.auditing import audit as audit
+    from janus_jax.behaviour.power import PowerResult as PowerResult
+    from janus_jax.behaviour.power import power as power
+    from janus_jax.behaviour.replay import ReplayResult as ReplayResult
+    from janus_jax.behaviour.replay import replay as replay
+    from janus_jax.behaviour.sensitivity import SensitivityResult as SensitivityResult
+    from janus_jax.behaviour.sensitivity import sensitivity as sensitivity
     from janus_jax.paper.reproduce import Reproduction as Reproduction
     from janus_jax.paper.reproduce import reproduce as reproduce
-    from janus_jax.power import PowerResult as PowerResult
-    from janus_jax.power import power as power
-    from janus_jax.replay import ReplayResult as ReplayResult
-    from janus_jax.replay import replay as replay
     from janus_jax.result import AuditResult as AuditResult
-    from janus_jax.sensitivity import SensitivityResult as SensitivityResult
-    from janus_jax.sensitivity import sensitivity as sensitivity
 
 __version__ = "0.1.0"
 
 _LAZY = {
     "AuditResult": "janus_jax.result",
-    "PowerResult": "janus_jax.power",
-    "ReplayResult": "janus_jax.replay",
+    "PowerResult": "janus_jax.behaviour.power",
+    "ReplayResult": "janus_jax.behaviour.replay",
     "Reproduction": "janus_jax.paper.reproduce",
-    "SensitivityResult": "janus_jax.sensitivity",
+    "SensitivityResult": "janus_jax.behaviour.sensitivity",
     "audit": "janus_jax.auditing",
-    "power": "janus_jax.power",
-    "replay": "janus_jax.replay",
+    "power": "janus_jax.behaviour.power",
+    "replay": "janus_jax.behaviour.replay",
     "reproduce": "janus_jax.paper.reproduce",
-    "sensitivity": "janus_jax.sensitivity",
+    "sensitivity": "janus_jax.behaviour.sensitivity",
 }
 
 __all__ = [  # noqa: RUF022

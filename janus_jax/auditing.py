@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from janus_jax import __version__, registry
+from janus_jax import registry
 from janus_jax.advice import design_warnings
 from janus_jax.checkpoint import Checkpoint
 from janus_jax.document import make_document
@@ -25,15 +22,16 @@ from janus_jax.plan import (
     Repeats,
     StatisticName,
 )
-from janus_jax.plan_file import PlanSource, chosen_plan
-from janus_jax.planned import Planned
+from janus_jax.plans.file import PlanSource, chosen_plan
+from janus_jax.plans.planned import Planned
+from janus_jax.plans.verifying import remarks
 from janus_jax.prepare import Prepared, prepare
 from janus_jax.processes import ALONE, BACKEND
-from janus_jax.readers import read
+from janus_jax.reading import ReadOptions, read, read_options
+from janus_jax.record import Stopwatch
 from janus_jax.result import AuditResult
 from janus_jax.screen import Screened, screen
 from janus_jax.split import DISCOVERY
-from janus_jax.verifying import remarks
 
 Names = str | Sequence[str]
 """One name, or several."""
@@ -85,6 +83,7 @@ def audit(
     resume: bool = False,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    log: Mapping[str, Any] | None = None,
 ) -> AuditResult:
     """Find where errors concentrate: screen on discovery, confirm on holdout.
 
@@ -92,10 +91,10 @@ def audit(
     ----------
     source
         A path, several paths, a pandas DataFrame, or any Arrow-compatible table (polars, pyarrow):
-        one row per example.
+        one row per example; or evaluation logs, recognised by content.
     plan
-        A plan file made by :func:`janus_jax.planning.plan`: all options come from it, and the table
-        must be the one it was made from. None: they are given here.
+        A plan file made by :func:`janus_jax.plans.drafting.plan`: all options come from it, and the
+        table must be the one it was made from. None: they are given here.
     error, correct, score
         The outcome column, exactly one of them: true = wrong, true = right, or a score that is
         right from ``pass_at`` up.
@@ -118,8 +117,11 @@ def audit(
         A file that keeps the sums of a long run, and whether to go on from it.
     delimiter, encoding
         Of text files.
+    log
+        What to choose of an evaluation log, by the command line's words: ``{"filter":
+        "strict-match", "metric": "exact_match"}``.
 
-    All but ``plan`` and the last four groups are described in :class:`janus_jax.plan.Plan`, with
+    All but ``plan`` and the last five groups are described in :class:`janus_jax.plan.Plan`, with
     their defaults; None takes the preset's value, then the default. They are the command line's
     options.
 
@@ -160,8 +162,7 @@ def audit(
         planned=planned,
         backend=backend,
         running=running,
-        delimiter=delimiter,
-        encoding=encoding,
+        reading=read_options(delimiter, encoding, log),
     )
     if kept is not None:
         kept.remove()
@@ -175,8 +176,7 @@ def run_audit(
     planned: Planned | None = None,
     backend: str = "auto",
     running: Running | None = None,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
+    reading: ReadOptions | None = None,
     warn: Callable[[str], None] | None = None,
     command: str | None = None,
 ) -> AuditResult:
@@ -196,19 +196,20 @@ def run_audit(
     running
         Memory, progress, checkpoint and processes. The checkpoint stays until the caller, who knows
         when the result is safe, removes it.
-    delimiter, encoding
-        How to read text files.
+    reading
+        How the source is read.
     warn
         Called with each warning about the design before anything random is computed.
     command
         The command line, for the record.
     """
-    started, clock = datetime.now(UTC), time.perf_counter()
+    clock = Stopwatch()
     running = running or Running()
     _check(running, backend)
     if backend != "auto":
         registry.get(backend)  # a backend that cannot run is known before the data are read
-    prepared = prepare(read(source, delimiter=delimiter, encoding=encoding), plan, planned)
+    table, plan = read(source, reading or ReadOptions(), plan, planned.log if planned else None)
+    prepared = prepare(table, plan, planned)
     shuffled = shuffled_part(prepared, plan)
     warnings = design_warnings(plan, prepared, shuffled)
     if planned is not None:
@@ -219,20 +220,11 @@ def run_audit(
     chosen, reasons = _choose_backend(backend, plan, prepared, running)
     screened = _screen(prepared, shuffled, plan, chosen, running)
     document = make_document(prepared, plan, screened, warnings, planned)
-    described = chosen.describe()
     document["run"] = {
-        "version": __version__,
-        "backend": described.name,
-        "backend_version": described.version,
-        "device": described.device,
-        "backends_not_taken": reasons,
-        "numpy": np.__version__,
+        **clock.record(command, chosen, reasons),
         "batch": running.batch,
         "memory": running.memory,
         "processes": running.processes.count,
-        "started": started.isoformat(timespec="seconds"),
-        "seconds": round(time.perf_counter() - clock, 3),
-        "command": command,
     }
     return AuditResult(document)
 

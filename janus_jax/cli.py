@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             # What a library warns of (a device out of memory, say) is said the way we say things.
             warnings.showwarning = _warn
-            return options.run(options, arguments)
+            return options.handler(options, arguments)
     except (JanusError, KeyboardInterrupt) as error:
         return failure(error)
     except BrokenPipeError:

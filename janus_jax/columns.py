@@ -131,7 +131,9 @@ def select_columns(table: Table, plan: Plan, planned: Collection[str] | None = N
         wanted = name in named or (planned is not None and name in planned)
         reason = "excluded" if name in plan.exclude else None
         if reason is None and not wanted:
-            reason = _left_out_by_name(name, plan.outcome_column, endings)
+            reason = _left_out_by_origin(column) or _left_out_by_name(
+                name, plan.outcome_column, endings
+            )
         made = _Unused(reason) if reason else _read(table, column, plan, named=wanted)
         if planned is not None and name not in planned and isinstance(made, UsedColumn):
             made = _Unused("not in the plan")
@@ -140,12 +142,23 @@ def select_columns(table: Table, plan: Plan, planned: Collection[str] | None = N
             continue
         used.append(made)
         notes.extend(_remarks(table, made, frozenset(plan.na)))
+    derived = [made.name for made in used if made.values.origin == "derived"]
+    if derived:
+        notes.append(
+            f"made from the gold answer, so not known of unlabelled examples: {', '.join(derived)}"
+        )
     return Selection(
         used=tuple(used),
         not_used={name: unused.reason for name, unused in not_used.items()},
         groups=tuple(name for name, unused in not_used.items() if unused.groups),
         notes=tuple(notes),
     )
+
+
+def _left_out_by_origin(column: Column) -> str | None:
+    if column.origin == "post":
+        return f"known only after the model ran; --include {column.name} uses it"
+    return None
 
 
 def find_column(table: Table, name: str, option: str) -> Column:

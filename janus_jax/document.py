@@ -18,9 +18,9 @@ from janus_jax.advice import reading_notes
 from janus_jax.effects import effect
 from janus_jax.library import Counts, Part
 from janus_jax.plan import Plan
-from janus_jax.planned import Planned
+from janus_jax.plans.planned import Planned
+from janus_jax.plans.proposed import judged
 from janus_jax.prepare import Prepared
-from janus_jax.proposed import judged
 from janus_jax.screen import Screened, gate
 
 SCHEMA = "janus-jax/audit/1"
@@ -87,6 +87,7 @@ def _data(prepared: Prepared, plan: Plan) -> dict[str, Any]:
             "missing": missing[used.name],
             "threshold": prepared.descriptors.thresholds.get(used.name),
             "holdout_only_levels": list(prepared.descriptors.holdout_only.get(used.name, ())),
+            "origin": used.values.origin,
         }
         for used in prepared.selection.used
     ]
@@ -102,6 +103,13 @@ def _data(prepared: Prepared, plan: Plan) -> dict[str, Any]:
             "column": plan.outcome_column,
             "kind": plan.outcome_kind,
             "missing": prepared.examples.missing,
+        },
+        "log": None
+        if table.log is None
+        else {
+            "format": table.log.format,
+            "choices": dict(table.log.choices),
+            "without_outcome": dict(table.log.statuses),
         },
         "clusters": clusters,
         "discovery": _part(prepared.parts[0]),

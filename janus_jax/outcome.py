@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from janus_jax.errors import InputError
-from janus_jax.plan import Plan
-from janus_jax.table import Column, Table
+from janus_jax.plan import Plan, Repeats
+from janus_jax.table import STATUS_WORDS, Column, Table
 from janus_jax.values import as_boolean, as_numbers, as_text, first_row_of, number_report
 
 _SHOWN = 10  # examples listed in a message before "..."
@@ -64,7 +64,7 @@ def read_examples(table: Table, plan: Plan, facts: Sequence[str]) -> Examples:
     first = _one_row_each(ids, plan, facts)
     if len(first) < table.n:
         notes.append(f"{table.n} rows reduced to {len(first)} examples by --repeats {plan.repeats}")
-        errors = _majority(ids, errors, first) if plan.repeats == "majority" else errors[first]
+        errors = _reduced(ids, errors, first, plan.repeats)
         table = table.take(first)
     _check_both_outcomes(errors, column.name)
     return Examples(table, errors, len(missing), tuple(notes))
@@ -205,6 +205,9 @@ def _missing_outcomes(ids: _Ids, name: str, missing: NDArray[np.intp], plan: Pla
     shown: list[int] = missing[:_SHOWN].tolist()
     more = ", ..." if len(missing) > _SHOWN else ""
     count = f"{len(missing)} missing value{'s' if len(missing) > 1 else ''}"
+    if table.log is not None and table.log.statuses:
+        apart = (f"{many} {STATUS_WORDS[status]}" for status, many in table.log.statuses.items())
+        count += f" (among them attempts {', '.join(apart)})"
     if plan.missing_outcome == "refuse":
         raise InputError(
             f"outcome column {name!r} has {count} in {table.n} rows: ids "
@@ -235,7 +238,7 @@ def _repeated(ids: _Ids) -> InputError:
     return InputError(
         f"id column {ids.key!r} repeats: {len(first)} ids in {ids.table.n} rows "
         f"({ids.name(row)!r} in {_places(ids.table, same)}). Repeats of one example are not "
-        "independent: reduce them with --repeats majority or --repeats first, or name the whole "
+        "independent: reduce them with --repeats majority, first, any or all, or name the whole "
         f"key (--id {ids.key},OTHER) and keep its rows together with --cluster"
     )
 
@@ -253,6 +256,24 @@ def _check_facts(ids: _Ids, facts: Sequence[str], first: NDArray[np.intp]) -> No
                 f"{ids.table.where(int(reference[row]))} and {ids.table.where(row)}; it is not a "
                 f"fact of the example, so leave it out with --exclude {name}"
             )
+
+
+def _reduced(
+    ids: _Ids, errors: NDArray[np.int8], first: NDArray[np.intp], how: Repeats
+) -> NDArray[np.int8]:
+    """One outcome per example; repeats without one do not count unless none has one."""
+    if how == "first":
+        return errors[first]
+    if how == "majority":
+        return _majority(ids, errors, first)
+    _, dense = np.unique(ids.groups, return_inverse=True)
+    wrong, right = (
+        np.bincount(dense[errors == side], minlength=len(first))[dense[first]] > 0
+        for side in (1, 0)
+    )
+    # Right if any repeat is, or only if all are.
+    decided = np.where(right, 0, 1) if how == "any" else np.where(wrong, 1, 0)
+    return np.where(wrong | right, decided, -1).astype(np.int8)
 
 
 def _majority(ids: _Ids, errors: NDArray[np.int8], first: NDArray[np.intp]) -> NDArray[np.int8]:

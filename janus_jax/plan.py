@@ -44,7 +44,7 @@ EXCHANGED_METHODS: tuple[Method, ...] = (
 """The methods there are when whole clusters are exchanged: no closed form and no decoys then."""
 
 MissingOutcome = Literal["refuse", "drop", "wrong"]
-Repeats = Literal["refuse", "majority", "first"]
+Repeats = Literal["refuse", "majority", "first", "any", "all"]
 PrevalenceScope = Literal["each", "both", "discovery"]
 
 FIXED_LIFT = Fraction("0.10")
@@ -117,7 +117,8 @@ class Plan:
     id
         Columns that name the example; () means a column ``id`` if there is one, else row numbers.
     repeats
-        What becomes of repeated ids: "refuse", "majority", "first".
+        What becomes of repeated ids: "refuse", "majority" (right as often as not is refused),
+        "first", "any" (right if any repeat is), "all" (right if all are).
     cluster
         Column whose rows stay on one side of the split, and whose error patterns are exchanged
         whole. The primary rule is then ``mean_count`` unless another one is named.
@@ -450,15 +451,13 @@ def _choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 
 def _check_together(plan: Plan) -> None:
     outcomes = [name for name in ("error", "correct", "score") if getattr(plan, name)]
-    if len(outcomes) != 1:
-        ways = "--error COL (true = wrong), --correct COL (true = right), --score COL --pass-at X"
-        said = "no outcome was named" if not outcomes else "more than one outcome was named"
-        raise InputError(f"{said}; give exactly one of {ways}")
+    if len(outcomes) > 1:
+        raise InputError(f"more than one outcome was named; give exactly one of {_OUTCOMES}")
     if plan.score and plan.pass_at is None:
         raise InputError(
             f"--score {plan.score} needs --pass-at X: a score of at least X counts as right"
         )
-    if plan.pass_at is not None and not plan.score:
+    if plan.pass_at is not None and outcomes and not plan.score:
         raise InputError("--pass-at goes with --score")
     if Decimal(plan.min_prevalence) > Decimal(plan.max_prevalence):
         raise InputError(
@@ -475,12 +474,34 @@ def _check_together(plan: Plan) -> None:
             f"{who} needs rows that are exchangeable one by one; with --cluster whole clusters "
             f"are exchanged, and the rules are {', '.join(EXCHANGED_METHODS)}"
         )
-    _check_roles(plan)
+    if outcomes:
+        _check_roles(plan)
     if plan.split_column and plan.stratify:
         raise InputError("--stratify deals a random split; it does not go with --split-column")
     twice = set(plan.categorical) & set(plan.numeric)
     if twice:
         raise InputError(f"column {sorted(twice)[0]!r} is named both --categorical and --numeric")
+
+
+_OUTCOMES = "--error COL (true = wrong), --correct COL (true = right), --score COL --pass-at X"
+
+
+def with_outcome(plan: Plan, logged: str | None) -> Plan:
+    """The plan with an outcome: its own, or the score that was chosen of a log.
+
+    Raises
+    ------
+    InputError
+        It names no outcome, and the source is no log.
+    """
+    if plan.error or plan.correct or plan.score:
+        return plan
+    if logged is None:
+        raise InputError(f"no outcome was named; give exactly one of {_OUTCOMES}")
+    kind = "correct" if plan.pass_at is None else "score"
+    found = replace(plan, **{kind: logged})
+    _check_together(found)
+    return found
 
 
 def _check_roles(plan: Plan) -> None:

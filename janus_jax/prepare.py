@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from janus_jax.columns import Selection, select_columns
 from janus_jax.descriptors import Descriptors, make_descriptors
 from janus_jax.errors import InputError
-from janus_jax.fixed_rules import fixed_descriptors
 from janus_jax.library import (
     Counts,
     Part,
@@ -23,10 +22,11 @@ from janus_jax.library import (
 )
 from janus_jax.outcome import Examples, read_examples
 from janus_jax.plan import Plan
-from janus_jax.planned import Planned
+from janus_jax.plans.fixed_rules import fixed_descriptors
+from janus_jax.plans.planned import Planned
+from janus_jax.plans.verifying import check_columns_exist, planned_split, used_names
 from janus_jax.split import DISCOVERY, HOLDOUT, complete_codes, split_rows
 from janus_jax.table import Table
-from janus_jax.verifying import check_columns_exist, planned_split, used_names
 
 
 @dataclass(frozen=True, slots=True)

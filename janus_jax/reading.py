@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from janus_jax.errors import InputError
 from janus_jax.logs.choose import Choices
 from janus_jax.logs.formats import find_logs, read_logs
+from janus_jax.plan import Plan, with_outcome
 from janus_jax.readers import read as read_table
 from janus_jax.table import Table
 
@@ -31,7 +32,7 @@ _COORDINATES: Final = ("filter", "model", "task", "run")
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How a source is read.
+    """How a source is read; what is chosen of a log decides what is audited.
 
     Attributes
     ----------
@@ -44,6 +45,13 @@ class ReadOptions:
     delimiter: str | None = None
     encoding: str = "utf-8"
     choices: Choices = field(default_factory=Choices)
+
+
+def read_options(
+    delimiter: str | None, encoding: str, log: Mapping[str, Any] | None
+) -> ReadOptions:
+    """Put the options together; ``log`` is for :func:`make_choices`."""
+    return ReadOptions(delimiter, encoding, make_choices(log or {}))
 
 
 def make_choices(options: Mapping[str, Any]) -> Choices:
@@ -88,25 +96,48 @@ def _listed(value: str | Sequence[str]) -> Sequence[str]:
     return [value] if isinstance(value, str) else value
 
 
-def read(source: object, options: ReadOptions | None = None) -> Table:
+def read(
+    source: object, options: ReadOptions, plan: Plan, planned: Mapping[str, str] | None = None
+) -> tuple[Table, Plan]:
     """Read a table, whatever it comes as; see :func:`janus_jax.readers.read`.
 
     Paths may also be evaluation logs, or folders of them, recognised by content.
 
+    Parameters
+    ----------
+    planned
+        What a plan file chose of a log, where nothing else is said.
+
+    Returns
+    -------
+    table
+        What was read.
+    plan
+        The same plan, with the log's score as its outcome if it named none.
+
     Raises
     ------
     InputError
-        A source cannot be read in full and without doubt, or leaves a choice that nobody made.
+        A source cannot be read in full and without doubt, leaves a choice that nobody made, or the
+        plan has no outcome.
     """
-    options = options or ReadOptions()
     paths = _paths(source)
     found = find_logs(paths, options.choices.format) if paths else None
     if found is not None:
-        return read_logs(*found, options.choices)
+        outcome = plan.error or plan.correct or plan.score
+        before = {name: value for name, value in (planned or {}).items() if name != "format"}
+        choices = replace(
+            options.choices,
+            score=options.choices.score or outcome,
+            coordinates={**before, **options.choices.coordinates},
+        )
+        table = read_logs(*found, choices)
+        return table, with_outcome(plan, table.log.outcome if table.log else None)
+    plan = with_outcome(plan, None)
     if chosen := _log_words(options.choices):
         what = f"{paths[0]} is an ordinary table" if paths else "this is an ordinary table"
         raise InputError(f"{chosen} chooses among the attempts of an evaluation log, but {what}")
-    return read_table(source, delimiter=options.delimiter, encoding=options.encoding)
+    return read_table(source, delimiter=options.delimiter, encoding=options.encoding), plan
 
 
 def _paths(source: object) -> list[str]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from janus_jax.proposed import JUDGED_HEADER, judged_answer, judged_rows
+from janus_jax.plans.proposed import JUDGED_HEADER, judged_answer, judged_rows
 
 Document = Mapping[str, Any]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,14 @@ class Column:
         return replace(self, codes=self.codes[rows])
 
 
+STATUS_WORDS: Final[Mapping[str, str]] = {
+    "unscored": "without a score",
+    "error": "that failed with an error",
+    "not_run": "that were not run",
+}
+"""Why an attempt in a log has no outcome, in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class LogInfo:
     """What is known of a table that was read from evaluation logs.
@@ -75,13 +83,18 @@ class LogInfo:
     choices
         What was chosen, by option: filter, scorer, model ...
     statuses
-        Rows without an outcome by why: "unscored", "error", "not_run".
+        Rows without an outcome by why, a key of :data:`STATUS_WORDS`.
     """
 
     format: str
     outcome: str
     choices: Mapping[str, str]
     statuses: Mapping[str, int]
+
+    def fixed(self) -> dict[str, str]:
+        """Format and choices but for the score, for a plan to hold an audit to."""
+        others = {name: value for name, value in self.choices.items() if value != self.outcome}
+        return {"format": self.format, **others}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from janus_jax.proposed import JUDGED_HEADER, judged_answer, judged_rows
+from janus_jax.plans.proposed import JUDGED_HEADER, judged_answer, judged_rows
 from janus_jax.report import (
     METHOD_HEADER,
     STATUS_WORDS,

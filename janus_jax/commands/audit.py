@@ -19,6 +19,7 @@ from janus_jax.commands.common import (
     add_results,
     add_running_options,
     plan_or_file,
+    reading_of,
     warn,
     whole,
 )
@@ -29,7 +30,7 @@ from janus_jax.plan import Plan
 
 if TYPE_CHECKING:
     from janus_jax.checkpoint import Checkpoint
-    from janus_jax.planned import Planned
+    from janus_jax.plans.planned import Planned
     from janus_jax.processes import Processes
 
 _EPILOG = """\
@@ -52,7 +53,7 @@ def add(commands: Commands) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=_audit)
+    parser.set_defaults(handler=_audit)
     add_results(parser)
     add_plan_file(parser)
     add_plan_options(parser)
@@ -76,8 +77,7 @@ def add(commands: Commands) -> None:
 
     add_meeting_options(parser)
 
-    group = parser.add_argument_group("input and output")
-    add_reading_options(group)
+    group = add_reading_options(parser)
     group.add_argument(
         "--out", metavar="DIR", help="write result.json, findings.csv and report.md there"
     )
@@ -130,8 +130,7 @@ def _run(
                 checkpoint=checkpoint,
                 processes=processes,
             ),
-            delimiter=options.delimiter,
-            encoding=options.encoding,
+            reading=reading_of(options),
             warn=warn if processes.first else None,
             command=shlex.join([PROGRAM, *arguments]),
         )

@@ -16,7 +16,7 @@ def add(commands: Commands) -> None:
         allow_abbrev=False,
         help="list the permutation backends, on which device, and why one cannot run",
     )
-    parser.set_defaults(run=_backends)
+    parser.set_defaults(handler=_backends)
 
 
 def _backends(options: argparse.Namespace, arguments: Sequence[str]) -> int:

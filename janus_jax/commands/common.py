@@ -7,10 +7,14 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from janus_jax.errors import InputError, JanusError
+from janus_jax.logs.names import LOG_FORMATS
 from janus_jax.plan import METHODS, PLAN_OPTIONS, PRESETS, Plan, make_plan
 
 if TYPE_CHECKING:
-    from janus_jax.planned import Planned
+    from janus_jax.plans.planned import Planned
+
+if TYPE_CHECKING:
+    from janus_jax.reading import ReadOptions
 
 PROGRAM: Final = "janus-jax"
 INTERRUPTED: Final = 130
@@ -77,7 +81,7 @@ def plan_or_file(options: argparse.Namespace) -> tuple[Plan, Planned | None]:
     if options.plan is None:
         return plan_of(options), None
 
-    from janus_jax.plan_file import chosen_plan
+    from janus_jax.plans.file import chosen_plan
 
     return chosen_plan(_given(options), options.plan)
 
@@ -92,7 +96,10 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
 def add_results(parser: argparse.ArgumentParser) -> None:
     """The input files."""
     parser.add_argument(
-        "results", nargs="+", metavar="RESULTS", help="CSV, TSV, Parquet or JSON Lines files"
+        "results",
+        nargs="+",
+        metavar="RESULTS",
+        help="CSV, TSV, Parquet or JSON Lines files; or evaluation logs, and folders of them",
     )
 
 
@@ -125,7 +132,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--repeats",
         metavar="HOW",
-        help="repeated ids: refuse (default), or reduce to one row by majority or first",
+        help="repeated ids: refuse (default), or reduce to one row by majority, first, any or all",
     )
     group.add_argument(
         "--cluster",
@@ -229,9 +236,46 @@ def add_running_options(group: Options) -> None:
     )
 
 
-def add_reading_options(group: Options) -> None:
-    """How text files are read."""
+def add_reading_options(parser: argparse.ArgumentParser) -> Options:
+    """How sources are read; returns the group for what is written."""
+    names = ", ".join(LOG_FORMATS)
+    group = parser.add_argument_group(
+        "evaluation logs (where a log leaves a choice, it is listed and nothing is averaged)"
+    )
+    group.add_argument(
+        "--format",
+        metavar="NAME",
+        help=f"the format, recognised by content unless named: {names}, table",
+    )
+    for name in ("metric", "scorer"):
+        group.add_argument(f"--{name}", metavar="NAME", help="which score is the outcome")
+    for name in ("filter", "model", "task", "run"):
+        every = ", or all" if name == "task" else ""
+        group.add_argument(f"--{name}", metavar="NAME", help=f"which {name}{every}")
+    group.add_argument(
+        "--choose",
+        action="append",
+        metavar="WHAT=VALUE",
+        help="one of anything else in which attempts differ, such as split=test (repeatable)",
+    )
+    group.add_argument(
+        "--text-features",
+        action="append",
+        metavar="TEXT",
+        help="add words, numbers and sentences of this text of the examples, such as input "
+        "(repeatable)",
+    )
+    group = parser.add_argument_group("input and output")
     group.add_argument("--delimiter", metavar="CHAR", help="field separator of text files")
     group.add_argument(
         "--encoding", default="utf-8", metavar="NAME", help="encoding of text files (utf-8)"
     )
+    return group
+
+
+def reading_of(options: argparse.Namespace) -> ReadOptions:
+    """What the options of :func:`add_reading_options` say."""
+    from janus_jax.reading import LOG_OPTIONS, read_options
+
+    log = {name: getattr(options, name) for name in LOG_OPTIONS}
+    return read_options(options.delimiter, options.encoding, log)

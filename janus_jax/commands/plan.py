@@ -14,14 +14,15 @@ from janus_jax.commands.common import (
     add_reading_options,
     add_results,
     plan_of,
+    reading_of,
     warn,
 )
 from janus_jax.errors import InputError
 from janus_jax.output import check_targets, writing
 
 if TYPE_CHECKING:
-    from janus_jax.planned import Planned
-    from janus_jax.planning import Draft
+    from janus_jax.plans.drafting import Draft
+    from janus_jax.plans.planned import Planned
 
 _EPILOG = """\
 The outcome column is named but not read, and need not be there yet: the plan of a table is the same
@@ -48,7 +49,7 @@ def add(commands: Commands) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=_plan)
+    parser.set_defaults(handler=_plan)
     add_results(parser)
     add_plan_options(parser)
     parser.add_argument_group("split").add_argument(
@@ -57,8 +58,7 @@ def add(commands: Commands) -> None:
         help="share of a random split set aside first, of which neither screen nor gate sees "
         "anything",
     )
-    group = parser.add_argument_group("input and output")
-    add_reading_options(group)
+    group = add_reading_options(parser)
     group.add_argument(
         "--out",
         required=True,
@@ -74,11 +74,11 @@ def _plan(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     # One file is written, as by the option of other commands that names one.
     check_targets(options.results, None, options.out)
 
-    from janus_jax.plan_text import plan_text
-    from janus_jax.planning import draft_plan, finished, write_plan
-    from janus_jax.readers import read
+    from janus_jax.plans.drafting import draft_plan, finished, write_plan
+    from janus_jax.plans.text import plan_text
+    from janus_jax.reading import read
 
-    table = read(options.results, delimiter=options.delimiter, encoding=options.encoding)
+    table, plan = read(options.results, reading_of(options), plan)
     if plan.outcome_column not in table.columns:
         warn(
             f"there is no column {plan.outcome_column!r} yet; --{plan.outcome_kind} names the one "
@@ -100,7 +100,7 @@ def _plan(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
 def _show(draft: Draft, planned: Planned, stream: TextIO) -> None:
     """Print what was planned, the hash on a line of its own."""
-    from janus_jax.planned import SPLITS
+    from janus_jax.plans.planned import SPLITS
     from janus_jax.report import printable
     from janus_jax.terminal import console_for, print_answer
 

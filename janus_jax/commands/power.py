@@ -17,6 +17,7 @@ from janus_jax.commands.common import (
     add_plan_options,
     add_reading_options,
     plan_or_file,
+    reading_of,
     warn,
 )
 from janus_jax.errors import InputError
@@ -24,7 +25,7 @@ from janus_jax.output import check_targets, publish_document
 from janus_jax.plan import PLAN_OPTIONS
 
 if TYPE_CHECKING:
-    from janus_jax.power_design import Design
+    from janus_jax.behaviour.power_design import Design
 
 _EPILOG = """\
 A design comes from a --preset of the paper, from --n-discovery, --n-holdout and --library, or from
@@ -53,7 +54,7 @@ def add(commands: Commands) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=_power)
+    parser.set_defaults(handler=_power)
     group = parser.add_argument_group("what is asked")
     group.add_argument(
         "--delta",
@@ -89,8 +90,7 @@ def add(commands: Commands) -> None:
     group.add_argument("--prevalence", metavar="SHARE", help="share of examples on (default 0.5)")
     add_plan_file(parser)
     add_plan_options(parser)
-    group = parser.add_argument_group("input and output")
-    add_reading_options(group)
+    group = add_reading_options(parser)
     group.add_argument("--quiet", action="store_true", help="no progress on stderr")
     group.add_argument(
         "--json", metavar="FILE", help="write the result there; - prints it and nothing else"
@@ -98,7 +98,7 @@ def add(commands: Commands) -> None:
 
 
 def _power(options: argparse.Namespace, arguments: Sequence[str]) -> int:
-    from janus_jax.power import design_warnings, make_study, run_study
+    from janus_jax.behaviour.power import design_warnings, make_study, run_study
     from janus_jax.progress import reporting
     from janus_jax.stopping import Interrupted, terminable
 
@@ -136,8 +136,8 @@ def _listed(given: list[str] | None) -> list[str] | None:
 
 def _design(options: argparse.Namespace, n: list[str] | None) -> tuple[Design, Any]:
     """The design, and the seed if one was given."""
-    from janus_jax.power import sized
-    from janus_jax.power_design import PLAN_WORDS, design_of_audit, make_design, number
+    from janus_jax.behaviour.power import sized
+    from janus_jax.behaviour.power_design import PLAN_WORDS, design_of_audit, make_design, number
 
     own = {name: getattr(options, name) for name in (*_SIZES, *_RATES)}
     if options.from_audit is None:
@@ -157,15 +157,17 @@ def _design(options: argparse.Namespace, n: list[str] | None) -> tuple[Design, A
             )
     plan, planned = plan_or_file(options)
     if planned is not None:
-        from janus_jax.verifying import remarks
+        from janus_jax.plans.verifying import remarks
 
         for text in remarks(planned):
             warn(text)
 
     from janus_jax.prepare import prepare
-    from janus_jax.readers import read
+    from janus_jax.reading import read
 
-    table = read(options.from_audit, delimiter=options.delimiter, encoding=options.encoding)
+    table, plan = read(
+        options.from_audit, reading_of(options), plan, planned.log if planned else None
+    )
     design = design_of_audit(prepare(table, plan, planned), plan)
     rates = {
         name: number(f"--{name.replace('_', '-')}", own[name], Fraction(0))

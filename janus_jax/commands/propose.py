@@ -15,6 +15,7 @@ from janus_jax.commands.common import (
     add_reading_options,
     add_results,
     plan_of,
+    reading_of,
     whole,
 )
 from janus_jax.errors import InputError
@@ -43,7 +44,7 @@ def add(commands: Commands) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=_propose)
+    parser.set_defaults(handler=_propose)
     add_results(parser)
     group = parser.add_argument_group("mining")
     group.add_argument(
@@ -68,8 +69,7 @@ def add(commands: Commands) -> None:
         help="of a slice's error rate against its size in SliceLine's score: its alpha (0.95)",
     )
     add_plan_options(parser)
-    group = parser.add_argument_group("input and output")
-    add_reading_options(group)
+    group = add_reading_options(parser)
     group.add_argument("--out", required=True, metavar="PLAN", help="the plan file to write")
     group.add_argument(
         "--json", metavar="FILE", help="write what was mined there; - prints it and nothing else"
@@ -86,8 +86,8 @@ def _propose(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     # The plan is a file among others here: none of the outputs may be the input or one another.
     check_targets(options.results, None, options.out, options.json)
 
+    from janus_jax.mining.proposing import LEVELS, TOP, WEIGHT, Search, run_propose
     from janus_jax.progress import reporting
-    from janus_jax.proposing import LEVELS, TOP, WEIGHT, Search, run_propose
     from janus_jax.stopping import Interrupted, terminable
 
     search = Search(
@@ -107,8 +107,7 @@ def _propose(options: argparse.Namespace, arguments: Sequence[str]) -> int:
                 search,
                 out=options.out,
                 proposal=options.proposal,
-                delimiter=options.delimiter,
-                encoding=options.encoding,
+                reading=reading_of(options),
                 progress=progress,
                 command=shlex.join([PROGRAM, *arguments]),
             )
@@ -120,7 +119,7 @@ def _propose(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
 def show(document: Mapping[str, Any], stream: TextIO) -> None:
     """Print the result: the answer, the slices, what to do next."""
-    from janus_jax.proposing import answer
+    from janus_jax.mining.proposing import answer
     from janus_jax.report import printable
     from janus_jax.terminal import console_for, print_answer, print_table
 

@@ -17,6 +17,7 @@ from janus_jax.commands.common import (
     add_results,
     add_running_options,
     plan_or_file,
+    reading_of,
     warn,
     whole,
 )
@@ -35,7 +36,7 @@ def add(commands: Commands) -> None:
             "draw fresh decoys, apply every rule, many times."
         ),
     )
-    parser.set_defaults(run=_replay)
+    parser.set_defaults(handler=_replay)
     add_results(parser)
     group = parser.add_argument_group("replays")
     group.add_argument("--replays", metavar="N", help="how many (default 50000)")
@@ -52,8 +53,7 @@ def add(commands: Commands) -> None:
     add_plan_file(parser)
     add_plan_options(parser)
     add_running_options(add_backend_options(parser))
-    group = parser.add_argument_group("input and output")
-    add_reading_options(group)
+    group = add_reading_options(parser)
     group.add_argument("--quiet", action="store_true", help="no progress on stderr")
     group.add_argument(
         "--json", metavar="FILE", help="write the result there; - prints it and nothing else"
@@ -67,10 +67,10 @@ def _replay(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     batch, memory = whole("--batch", options.batch), whole("--memory", options.memory)
     check_targets([*options.results, *filter(None, [options.plan])], None, options.json)
 
+    from janus_jax.behaviour.replay import REPLAYS, run_replay
+    from janus_jax.behaviour.replay_report import print_replays
     from janus_jax.permutations import DEFAULT_MEMORY, Running
     from janus_jax.progress import reporting
-    from janus_jax.replay import REPLAYS, run_replay
-    from janus_jax.replay_report import print_replays
     from janus_jax.stopping import Interrupted, terminable
 
     try:
@@ -91,8 +91,7 @@ def _replay(options: argparse.Namespace, arguments: Sequence[str]) -> int:
                     batch=batch,
                     progress=progress,
                 ),
-                delimiter=options.delimiter,
-                encoding=options.encoding,
+                reading=reading_of(options),
                 warn=warn,
                 command=shlex.join([PROGRAM, *arguments]),
             )

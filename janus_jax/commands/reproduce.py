@@ -32,7 +32,7 @@ def add(commands: Commands) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=_reproduce)
+    parser.set_defaults(handler=_reproduce)
     parser.add_argument(
         "--repetitions", metavar="N", help="of each cell of the power simulation (default 10000)"
     )

@@ -16,6 +16,7 @@ from janus_jax.commands.common import (
     add_reading_options,
     add_results,
     plan_of,
+    reading_of,
     warn,
     whole,
 )
@@ -54,7 +55,7 @@ def add(commands: Commands) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=_sensitivity)
+    parser.set_defaults(handler=_sensitivity)
     add_results(parser)
     group = parser.add_argument_group("repeated splits")
     group.add_argument("--splits", metavar="N", help="how many splits (default 200)")
@@ -65,8 +66,7 @@ def add(commands: Commands) -> None:
     )
     add_plan_options(parser)
     add_backend_options(parser)
-    group = parser.add_argument_group("input and output")
-    add_reading_options(group)
+    group = add_reading_options(parser)
     group.add_argument(
         "--json", metavar="FILE", help="write the result there; - prints it and nothing else"
     )
@@ -79,13 +79,13 @@ def _sensitivity(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     first_seed = whole("--first-seed", options.first_seed, least=0)
     check_targets(options.results, None, options.json, None)
 
-    from janus_jax.progress import reporting
-    from janus_jax.sensitivity import (
+    from janus_jax.behaviour.sensitivity import (
         FIRST_SEED,
         SPLITS,
         run_sensitivity,
         with_default_permutations,
     )
+    from janus_jax.progress import reporting
     from janus_jax.stopping import Interrupted, terminable
 
     try:
@@ -100,8 +100,7 @@ def _sensitivity(options: argparse.Namespace, arguments: Sequence[str]) -> int:
                 first_seed=FIRST_SEED if first_seed is None else first_seed,
                 backend=options.backend,
                 progress=progress,
-                delimiter=options.delimiter,
-                encoding=options.encoding,
+                reading=reading_of(options),
                 warn=warn,
                 command=shlex.join([PROGRAM, *arguments]),
             )
@@ -113,8 +112,8 @@ def _sensitivity(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
 def show(document: Mapping[str, Any], stream: TextIO) -> None:
     """Print the result: the answer, how often each rule recurs, the splits together, the notes."""
+    from janus_jax.behaviour.sensitivity import answer, percent
     from janus_jax.report import STATUS_WORDS, number, printable, ran_on, rule_words
-    from janus_jax.sensitivity import answer, percent
     from janus_jax.terminal import console_for, print_answer, print_table
 
     console = console_for(stream)

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from janus_jax.readers.opening import Hasher
 
 Status = Literal["ok", "unscored", "error", "not_run"]
 """What became of an attempt: scored; finished without a score; failed outside the model (a provider
 or grader error); never run."""
-
-STATUS_WORDS: Final[Mapping[Status, str]] = {
-    "unscored": "without a score",
-    "error": "that failed with an error",
-    "not_run": "that were not run",
-}
 
 
 @dataclass(slots=True, kw_only=True)

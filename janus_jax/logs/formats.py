@@ -13,21 +13,11 @@ from janus_jax.errors import InputError
 from janus_jax.logs.attempt import Context, Format, Probe
 from janus_jax.logs.choose import Choices, choose
 from janus_jax.logs.gather import Gathered
+from janus_jax.logs.names import LOG_FORMATS, MODULES
 from janus_jax.logs.tabulate import tabulate
 from janus_jax.readers import opening
 from janus_jax.table import Table
 
-# In the order in which they are asked: those with the most telling marks first.
-_MODULES: Final = {
-    "inspect": "inspect_ai",
-    "lm-eval": "lm_eval",
-    "helm": "helm",
-    "promptfoo": "promptfoo",
-    "openai-evals": "openai_evals",
-    "swe-bench": "swe_bench",
-    "every-eval-ever": "every_eval_ever",
-}
-NAMES: Final = tuple(_MODULES)
 TABLE: Final = "table"
 """What ``--format`` takes for a file that is no log, whatever it looks like."""
 
@@ -51,9 +41,9 @@ def find_logs(paths: Sequence[str], wanted: str | None) -> tuple[Format, list[st
     """
     if wanted == TABLE:
         return None
-    if wanted is not None and wanted not in _MODULES:
-        raise InputError(f"--format {wanted!r} is not one of {', '.join((*NAMES, TABLE))}")
-    formats = [_load(name) for name in ([wanted] if wanted else NAMES)]
+    if wanted is not None and wanted not in MODULES:
+        raise InputError(f"--format {wanted!r} is not one of {', '.join((*LOG_FORMATS, TABLE))}")
+    formats = [_load(name) for name in ([wanted] if wanted else LOG_FORMATS)]
     found: dict[str, Format | None] = {}
     for path in paths:
         found |= _below(path, formats, wanted)
@@ -103,7 +93,7 @@ def read_logs(form: Format, paths: Sequence[str], choices: Choices) -> Table:
 
 
 def _load(name: str) -> Format:
-    return import_module(f"janus_jax.logs.{_MODULES[name]}").FORMAT
+    return import_module(f"janus_jax.logs.{MODULES[name]}").FORMAT
 
 
 def _name(form: Format | None) -> str:
@@ -122,7 +112,7 @@ def _below(path: str, formats: Sequence[Format], wanted: str | None) -> dict[str
     if not found:
         raise InputError(
             f"{path}: is a directory without an evaluation log that is recognised "
-            f"({', '.join(NAMES)}); name files in it, or --format NAME"
+            f"({', '.join(LOG_FORMATS)}); name files in it, or --format NAME"
         )
     return found
 

@@ -9,11 +9,11 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax.logs.attempt import STATUS_WORDS, Status
+from janus_jax.logs.attempt import Status
 from janus_jax.logs.choose import REPEATS, Chosen, letters
 from janus_jax.logs.gather import STATUSES, Gathered, Kind
 from janus_jax.readers.growing import GrowingColumn
-from janus_jax.table import Column, LogInfo, Table
+from janus_jax.table import STATUS_WORDS, Column, LogInfo, Table
 from janus_jax.values import as_text
 
 _ORIGINS: Final[tuple[tuple[Kind, Literal["post", "derived"] | None], ...]] = (

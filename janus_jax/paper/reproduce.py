@@ -9,16 +9,14 @@ compare with.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
-from janus_jax import __version__
+from janus_jax.behaviour.power import power
+from janus_jax.behaviour.power_design import SIZES
+from janus_jax.behaviour.replay import replay
 from janus_jax.errors import InputError
 from janus_jax.library import Counts, ineligible_reason
 from janus_jax.paper.controlled import audit_replies, reader_frame, replies_frame
@@ -26,9 +24,7 @@ from janus_jax.paper.correlated import correlated_frame
 from janus_jax.paper.packets import Packet, packets
 from janus_jax.paper.reader import SimulatedReader
 from janus_jax.plan import make_plan
-from janus_jax.power import power
-from janus_jax.power_design import SIZES
-from janus_jax.replay import replay
+from janus_jax.record import Stopwatch
 from janus_jax.result import Result
 from janus_jax.rules import adjust_benjamini_hochberg, percentile_95
 from janus_jax.screen import gate
@@ -155,7 +151,7 @@ def reproduce(
     Janus: *Measurement Under Selection: Decoy-Calibrated Failure Audits for Language Models*, arXiv
     2606.09046.
     """
-    started, clock = datetime.now(UTC), time.perf_counter()
+    clock = Stopwatch()
     if not 1 <= replays < 2**32:
         raise InputError(f"--replays is {replays}, but it must be from 1 to {2**32 - 1}")
     made = packets(seed=seed)
@@ -181,14 +177,7 @@ def reproduce(
             "seed": seed,
             "rows": [asdict(row) for row in rows],
             "notes": list(_NOTES),
-            "run": {
-                "version": __version__,
-                "numpy": np.__version__,
-                "backend": audit.document["run"]["backend"],
-                "started": started.isoformat(timespec="seconds"),
-                "seconds": round(time.perf_counter() - clock, 3),
-                "command": command,
-            },
+            "run": {**clock.record(command), "backend": audit.document["run"]["backend"]},
         }
     )
 

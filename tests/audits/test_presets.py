@@ -135,8 +135,9 @@ def test_longbench_asks_for_eight_on_in_both_splits_together_not_in_holdout_alon
     """On for 12 of 40 in discovery and 5 of 40 in holdout, wrong wherever it is on."""
     lines = ["id,split,rare,error"]
     for split, on in (("discovery", 12), ("holdout", 5)):
-        for i in range(40):
-            lines.append(f"{split}{i},{split},{int(i < on)},{int(i < on or i % 10 == 9)}")
+        lines += [
+            f"{split}{i},{split},{int(i < on)},{int(i < on or i % 10 == 9)}" for i in range(40)
+        ]
     path = tmp_path / "rare.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     result = cli.audit(

@@ -100,7 +100,7 @@ def test_without_ids(tmp_path: Path) -> None:
 
 
 def test_many_ids_are_hashed_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("janus_jax.planning.LISTED", 119)
+    monkeypatch.setattr("janus_jax.plans.drafting.LISTED", 119)
     plan = planned(tmp_path)
     assert "[ids]" not in plan.read_text(encoding="utf-8")
     by_plan(plan, tmp_path / "table.csv")
@@ -250,7 +250,7 @@ def test_comments_and_layout_do_not_count(tmp_path: Path) -> None:
 
 
 def test_another_version_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("janus_jax.planning.__version__", "0.0.7")
+    monkeypatch.setattr("janus_jax.plans.drafting.__version__", "0.0.7")
     plan = planned(tmp_path)
     result = by_plan(plan, tmp_path / "table.csv")
     assert "was made by version 0.0.7 and is followed by version" in result["warnings"][0]

@@ -138,7 +138,7 @@ def test_repeats(how: str, tmp_path: Path) -> None:
 
 def test_python_and_command_line_agree(tmp_path: Path) -> None:
     from janus_jax import audit
-    from janus_jax.planning import plan
+    from janus_jax.plans.drafting import plan
 
     made = plan(str(GSM8K), correct="correct_175b_verification", permutations=199)
     path = make(tmp_path / "plan.toml", GSM8K, *OUTCOME[GSM8K], "--permutations", "199")

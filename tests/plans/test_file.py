@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from janus_jax.errors import InputError
-from janus_jax.fingerprints import groups_hash
 from janus_jax.plan import make_plan
-from janus_jax.plan_file import planned_of, read_plan
-from janus_jax.plan_text import plan_text
-from janus_jax.planned import Planned, PlannedColumn, PlannedRule, PlannedSplit
-from janus_jax.planning import plan
-from janus_jax.rule_names import name_of_rule
+from janus_jax.plans.drafting import plan
+from janus_jax.plans.file import planned_of, read_plan
+from janus_jax.plans.fingerprints import groups_hash
+from janus_jax.plans.planned import Planned, PlannedColumn, PlannedRule, PlannedSplit
+from janus_jax.plans.rule_names import name_of_rule
+from janus_jax.plans.text import plan_text
 from janus_jax.table import Column
 from tests.audits import cli
 from tests.audits.made import write

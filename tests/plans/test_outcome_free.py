@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from janus_jax.plan import make_plan
-from janus_jax.planning import draft_plan, finished, plan, without_outcome
+from janus_jax.plans.drafting import draft_plan, finished, plan, without_outcome
 from janus_jax.readers import read
 from janus_jax.table import Column
 from tests.audits import cli

@@ -13,8 +13,8 @@ import pytest
 from janus_jax import audit
 from janus_jax.errors import InputError
 from janus_jax.plan import make_plan
-from janus_jax.plan_file import read_plan
-from janus_jax.planning import draft_plan, plan, write_plan
+from janus_jax.plans.drafting import draft_plan, plan, write_plan
+from janus_jax.plans.file import read_plan
 from janus_jax.readers import read
 from tests.audits import cli
 from tests.audits.made import write

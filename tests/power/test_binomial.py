@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from janus_jax import binomial
-from janus_jax.inverse import WORD, binomial_cuts, draw_binomials, hypergeometric_cuts, make_cuts
+from janus_jax.behaviour import binomial
+from janus_jax.behaviour.inverse import (
+    WORD,
+    binomial_cuts,
+    draw_binomials,
+    hypergeometric_cuts,
+    make_cuts,
+)
 
 CHANCES = [Fraction(1, 2), Fraction(2, 5), Fraction(77, 100), Fraction(1, 1000), Fraction(29, 80)]
 

@@ -8,8 +8,8 @@ import pytest
 
 from bench import literal_power
 from janus_jax import rules, streams
-from janus_jax.gate_power import gate_chance
-from janus_jax.power_cells import (
+from janus_jax.behaviour.gate_power import gate_chance
+from janus_jax.behaviour.power_cells import (
     _ExactDecoys,
     _Library,
     _LiteralDecoys,
@@ -20,7 +20,7 @@ from janus_jax.power_cells import (
     simulate_each,
     statistic_keys,
 )
-from janus_jax.power_design import Design, make_design
+from janus_jax.behaviour.power_design import Design, make_design
 from janus_jax.statistic import Margins, exact_exceedances
 
 # Power and standard error of an independent simulation of 200,000 repetitions (60,000 for
@@ -199,8 +199,8 @@ def test_a_repetition_depends_on_its_number_alone(rule: str):
 def test_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch):
     design = make_design({"preset": "musique"})
     whole = simulate(design, "0.3", 500, 6)
-    monkeypatch.setattr("janus_jax.power_cells._CELLS", 700)
-    monkeypatch.setattr("janus_jax.power_cells._TAIL_CELLS", 50)
+    monkeypatch.setattr("janus_jax.behaviour.power_cells._CELLS", 700)
+    monkeypatch.setattr("janus_jax.behaviour.power_cells._TAIL_CELLS", 50)
     assert simulate(design, "0.3", 500, 6) == whole
     exact = make_design({"preset": "musique", "rule": "decoys_exact"})
     few = simulate(exact, "0.3", 500, 6)

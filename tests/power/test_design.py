@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from janus_jax.errors import InputError
-from janus_jax.library import Counts, decoy_pool, ineligible_reason
-from janus_jax.plan import make_plan
-from janus_jax.power_cells import simulate
-from janus_jax.power_design import (
+from janus_jax.behaviour.power_cells import simulate
+from janus_jax.behaviour.power_design import (
     Design,
     design_of_audit,
     impossible,
     make_design,
     rarest_tail,
 )
+from janus_jax.errors import InputError
+from janus_jax.library import Counts, decoy_pool, ineligible_reason
+from janus_jax.plan import make_plan
 from janus_jax.prepare import prepare
 from janus_jax.readers import read
 from janus_jax.statistic import Margins

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from janus_jax.gate_power import (
+from janus_jax.behaviour.gate_power import (
     exact_gate_probability,
     gate_chance,
     gate_probability,
     normal_gate_probability,
     smallest_holdout,
 )
-from janus_jax.power_cells import simulate_each
-from janus_jax.power_design import make_design
+from janus_jax.behaviour.power_cells import simulate_each
+from janus_jax.behaviour.power_design import make_design
 
 C = Fraction(1, 10)
 CASES = [

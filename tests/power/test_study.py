@@ -10,12 +10,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from janus_jax.behaviour.gate_power import gate_chance
+from janus_jax.behaviour.power import PowerResult, make_study, power
+from janus_jax.behaviour.power_cells import simulate
+from janus_jax.behaviour.power_design import make_design
+from janus_jax.behaviour.power_search import (
+    CELL_FIELDS,
+    Cells,
+    Estimate,
+    smallest_delta,
+    smallest_n,
+)
 from janus_jax.errors import InputError
-from janus_jax.gate_power import gate_chance
-from janus_jax.power import PowerResult, make_study, power
-from janus_jax.power_cells import simulate
-from janus_jax.power_design import make_design
-from janus_jax.power_search import CELL_FIELDS, Cells, Estimate, smallest_delta, smallest_n
 
 FEW = 600
 

@@ -14,8 +14,8 @@ import pytest
 
 from janus_jax.auditing import audit
 from janus_jax.errors import InputError
-from janus_jax.plan_file import read_plan
-from janus_jax.proposing import Search, propose
+from janus_jax.mining.proposing import Search, propose
+from janus_jax.plans.file import read_plan
 from tests.proposals.made import inside, planted
 
 OPTIONS: dict[str, Any] = {"error": "wrong", "exclude": "site", "permutations": 99}

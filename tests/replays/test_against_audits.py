@@ -11,14 +11,14 @@ import pytest
 
 from janus_backends.numpy_backend import NumpyBackend
 from janus_jax import audit
+from janus_jax.behaviour.replay import _rules
+from janus_jax.behaviour.replay_rules import ReplayRules
 from janus_jax.decide import decide
 from janus_jax.exchange import shuffled_part
 from janus_jax.permutations import Running
 from janus_jax.plan import PlanOptions, make_plan
 from janus_jax.prepare import Prepared, prepare
 from janus_jax.readers import read
-from janus_jax.replay import _rules
-from janus_jax.replay_rules import ReplayRules
 
 TABLES = 160
 PRESETS: list[dict[str, Any]] = [

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from janus_jax.attainable import Attainable, kept_counts
-from janus_jax.hypergeometric import exact_weights
-from janus_jax.needs import (
+from janus_jax.behaviour.attainable import Attainable, kept_counts
+from janus_jax.behaviour.needs import (
     allowed_tables,
     decoy_cuts,
     expected_needs,
@@ -23,6 +22,7 @@ from janus_jax.needs import (
     p_values,
     step_up_needs,
 )
+from janus_jax.hypergeometric import exact_weights
 from janus_jax.plan import StatisticName
 from janus_jax.statistic import Margins
 

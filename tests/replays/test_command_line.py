@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from janus_jax.needs import allowed_tables
-from janus_jax.replay_report import percent, rows
+from janus_jax.behaviour.needs import allowed_tables
+from janus_jax.behaviour.replay_report import percent, rows
 from tests.audits import cli, made
 from tests.oracle import tables
 
@@ -245,8 +245,8 @@ def test_wrong_values(table: Path, words: tuple[str, ...], parts: tuple[str, ...
     [("batch", 0), ("batch", -1), ("memory", 0), ("replays", 0), ("decoy_grid", [])],
 )
 def test_wrong_values_in_python(table: Path, option: str, value: Any) -> None:
+    from janus_jax.behaviour.replay import replay as python
     from janus_jax.errors import InputError
-    from janus_jax.replay import replay as python
 
     with pytest.raises(InputError, match=option.replace("_", "-")):
         python(str(table), error="error", backend="numpy", permutations=9, **{option: value})
@@ -261,7 +261,7 @@ def test_an_input_is_not_overwritten(table: Path) -> None:
 
 
 def test_nothing_is_computed_before_a_refusal(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from janus_jax import replay as module
+    from janus_jax.behaviour import replay as module
 
     def never(*_: Any, **__: Any) -> Any:
         raise AssertionError("it began")

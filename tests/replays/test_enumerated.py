@@ -13,12 +13,12 @@ from scipy.stats import binomtest
 
 from janus_backends.numpy_backend import NumpyBackend
 from janus_jax import streams
+from janus_jax.behaviour.replay import _rules, replay
+from janus_jax.behaviour.replay_rules import ReplayRules
 from janus_jax.decide import decide
 from janus_jax.exchange import shuffled_part
 from janus_jax.permutations import Running
 from janus_jax.plan import make_plan
-from janus_jax.replay import _rules, replay
-from janus_jax.replay_rules import ReplayRules
 from tests.replays.literal import Exact, Marks, Screen, Whole, confirmed
 from tests.replays.made import Design, design
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
-from janus_jax.replay import replay
+from janus_jax.behaviour.replay import replay
 from tests.replays.literal import Exact, Marks, Screen, confirmed
 from tests.replays.made import Design, correlated, lopsided
 

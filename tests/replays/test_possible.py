@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from janus_backends.numpy_backend import NumpyBackend
 from janus_jax import audit
 from janus_jax.advice import design_warnings
+from janus_jax.behaviour.replay import _rules, replay, run_replay
+from janus_jax.behaviour.replay_rules import ReplayRules
 from janus_jax.exchange import shuffled_part
 from janus_jax.permutations import Running
 from janus_jax.plan import METHODS, Plan, make_plan
 from janus_jax.possible import impossible
-from janus_jax.replay import _rules, replay, run_replay
-from janus_jax.replay_rules import ReplayRules
 from tests.replays.literal import Exact, Marks, Screen, Side, Whole
 from tests.replays.made import Design, design
 

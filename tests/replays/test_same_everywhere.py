@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from janus_jax.behaviour.replay import replay
 from janus_jax.interface import DecidesReplays
 from janus_jax.registry import get
-from janus_jax.replay import replay
 from tests.replays.made import Design, correlated, design, lopsided
 
 ROOT = Path(__file__).parents[2]

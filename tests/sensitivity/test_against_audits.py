@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from janus_jax import audit
+from janus_jax.behaviour.sensitivity import sensitivity
 from janus_jax.plan import METHODS, Method
-from janus_jax.sensitivity import sensitivity
 from tests.oracle import tables
 from tests.sensitivity import definition
 from tests.sensitivity.test_against_definition import GSM8K, setting

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from janus_jax.sensitivity import sensitivity
+from janus_jax.behaviour.sensitivity import sensitivity
 from tests.oracle import tables
 from tests.sensitivity import definition
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from janus_jax.behaviour.recurrence import mean_jaccard
+from janus_jax.behaviour.sensitivity import sensitivity
 from janus_jax.errors import InputError
 from janus_jax.plan import Method
-from janus_jax.recurrence import mean_jaccard
-from janus_jax.sensitivity import sensitivity
 from tests.audits import cli, made
 from tests.oracle import tables
 from tests.runs import start

@@ -9,16 +9,16 @@ The procedure is the repeated-split sensitivity of Janus, arXiv 2606.09046.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax import __version__, registry
+from janus_jax import registry
+from janus_jax.behaviour.primary_rule import DECOY_RULES, draws, needs_permutations, select
+from janus_jax.behaviour.recurrence import ROW_FIELDS, Recurrence, Split, judge
 from janus_jax.columns import contrary_outcome
 from janus_jax.descriptors import make_descriptors
 from janus_jax.errors import InputError
@@ -26,10 +26,9 @@ from janus_jax.interface import Backend
 from janus_jax.permutations import Running
 from janus_jax.plan import MAX_SEED, Plan, PlanOptions, make_plan
 from janus_jax.prepare import Prepared, Reading, prepare_split, read_rows
-from janus_jax.primary_rule import DECOY_RULES, draws, needs_permutations, select
 from janus_jax.progress import Progress
-from janus_jax.readers import read
-from janus_jax.recurrence import ROW_FIELDS, Recurrence, Split, judge
+from janus_jax.reading import ReadOptions, read, read_options
+from janus_jax.record import Stopwatch
 from janus_jax.result import Result
 from janus_jax.split import split_rows
 
@@ -77,6 +76,7 @@ def sensitivity(
     progress: Progress | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    log: Mapping[str, Any] | None = None,
     **options: Unpack[PlanOptions],
 ) -> SensitivityResult:
     """Split the same outcomes again and again: how often is each rule confirmed?
@@ -92,8 +92,8 @@ def sensitivity(
         changes a result.
     progress
         Called with splits done and wanted.
-    delimiter, encoding
-        Of text files.
+    delimiter, encoding, log
+        As for :func:`janus_jax.audit`.
     **options
         An audit's, see :class:`janus_jax.plan.Plan`. Some mean something else here: ``seed`` is
         that of the audit whose verdicts are shown beside the shares; ``permutations``, drawn anew
@@ -129,8 +129,7 @@ def sensitivity(
         first_seed=first_seed,
         backend=backend,
         progress=progress,
-        delimiter=delimiter,
-        encoding=encoding,
+        reading=read_options(delimiter, encoding, log),
     )
 
 
@@ -147,8 +146,7 @@ def run_sensitivity(
     first_seed: int = FIRST_SEED,
     backend: str = "auto",
     progress: Progress | None = None,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
+    reading: ReadOptions | None = None,
     warn: Callable[[str], None] | None = None,
     command: str | None = None,
 ) -> SensitivityResult:
@@ -156,8 +154,10 @@ def run_sensitivity(
 
     Parameters
     ----------
-    source, splits, first_seed, backend, progress, delimiter, encoding
+    source, splits, first_seed, backend, progress
         As for :func:`sensitivity`.
+    reading
+        How the source is read.
     plan
         What to compute in each split; its seed is that of the audit shown beside.
     warn
@@ -165,33 +165,33 @@ def run_sensitivity(
     command
         The command line, for the record.
     """
-    started, clock = datetime.now(UTC), time.perf_counter()
+    clock = Stopwatch()
     _check(plan, splits, first_seed)
     if backend != "auto":
         registry.get(backend)  # a backend that cannot run is known before the data are read
-    reading = read_rows(read(source, delimiter=delimiter, encoding=encoding), plan)
-    warnings = list(_warnings(plan, reading))
+    table, plan = read(source, reading or ReadOptions(), plan)
+    rows = read_rows(table, plan)
+    warnings = list(_warnings(plan, rows))
     if warn is not None:
         for text in warnings:
             warn(text)
     seeds = range(first_seed, first_seed + STEP * splits, STEP)
-    _check_conjunctions(reading, plan, seeds)
+    _check_conjunctions(rows, plan, seeds)
     # By the work of one split, after which JAX would wait for the next.
-    chosen, reasons = registry.choose(backend, reading.examples.table.n * draws(plan))
+    chosen, reasons = registry.choose(backend, rows.examples.table.n * draws(plan))
     tell = progress or _say_nothing
     tell(0, splits)
-    audit = _one(reading, plan, plan.seed, chosen, by_name=False)
+    audit = _one(rows, plan, plan.seed, chosen, by_name=False)
     recurrence = Recurrence(audit)
     for done, seed in enumerate(seeds, start=1):
         try:
-            recurrence.add(_one(reading, plan, seed, chosen, by_name=True))
+            recurrence.add(_one(rows, plan, seed, chosen, by_name=True))
         except InputError as error:
             raise InputError(f"the split with seed {seed}: {error}") from error
         tell(done, splits)
-    described = chosen.describe()
     document: dict[str, Any] = {
         "schema": SCHEMA,
-        "data": _data(reading, plan),
+        "data": _data(rows, plan),
         "plan": {**plan.to_dict(), "hash": plan.hash()},
         "rule": plan.rule,
         "splits": {"count": splits, "first_seed": first_seed, "step": STEP},
@@ -199,18 +199,8 @@ def run_sensitivity(
         "rules": recurrence.rows(),
         "per_split": recurrence.per_split(),
         "warnings": warnings,
-        "notes": list(_notes(plan, reading, recurrence, splits, first_seed)),
-        "run": {
-            "version": __version__,
-            "backend": described.name,
-            "backend_version": described.version,
-            "device": described.device,
-            "backends_not_taken": reasons,
-            "numpy": np.__version__,
-            "started": started.isoformat(timespec="seconds"),
-            "seconds": round(time.perf_counter() - clock, 3),
-            "command": command,
-        },
+        "notes": list(_notes(plan, rows, recurrence, splits, first_seed)),
+        "run": clock.record(command, chosen, reasons),
     }
     return SensitivityResult(document)
 

@@ -1,4 +1,4 @@
-"""``plan.toml``: a :class:`janus_jax.planned.Planned` as a file that people read, and back.
+"""``plan.toml``: a :class:`janus_jax.plans.planned.Planned` as a file that people read, and back.
 
 Everything is checked while it is read, and a message names the file, the section and the key.
 """
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
 from janus_jax.errors import InputError
-from janus_jax.fingerprints import ExampleId
 from janus_jax.plan import PLAN_OPTIONS, Plan, make_plan
-from janus_jax.planned import (
+from janus_jax.plans.fingerprints import ExampleId
+from janus_jax.plans.planned import (
     PROPOSAL_WORDS,
     SCHEMA,
     SIZES,
@@ -33,9 +33,9 @@ from janus_jax.planned import (
     content_hash,
     is_proposal_share,
 )
-from janus_jax.proposed import Proposed, ProposedSlice, is_weight
-from janus_jax.rule_names import name_of_rule
-from janus_jax.toml_section import Section, shown
+from janus_jax.plans.proposed import Proposed, ProposedSlice, is_weight
+from janus_jax.plans.rule_names import name_of_rule
+from janus_jax.plans.toml_section import Section, shown
 from janus_jax.values import Threshold
 
 _OPTION_KEYS: Final = {
@@ -152,6 +152,7 @@ def planned_of(content: Mapping[str, Any], source: str) -> Planned:
         rules=rules,
         ids=_ids(top, examples),
         proposed=_proposed(top, rules),
+        log=_log(top.section("outcome")),
         source=source,
     )
     if kind == "listed" and planned.ids is None:
@@ -196,6 +197,14 @@ def _read_options(
     wanted = top.section("wanted")
     given |= {name: wanted.texts(name) for name in WANTED if name != "pairs"}
     given["pairs"] = wanted.flag("pairs")
+
+
+def _log(outcome: Section) -> Mapping[str, str] | None:
+    """What was chosen of evaluation logs."""
+    if "log" not in outcome.values:
+        return None
+    log = outcome.section("log")
+    return {name: log.text(name) for name in log.values}
 
 
 def _plan(given: Mapping[str, Any], source: str) -> Plan:

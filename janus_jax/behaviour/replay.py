@@ -5,22 +5,22 @@ and within holdout, independently, fresh decoys are drawn, and the whole rule is
 again. What it selects and confirms then is false by construction.
 
 Shuffled errors have the audit's margins, so all that depends on margins alone is a table made once
-(:mod:`janus_jax.needs`), and a replay is two shuffles, some look-ups and a count
+(:mod:`janus_jax.behaviour.needs`), and a replay is two shuffles, some look-ups and a count
 (:mod:`janus_jax.decide`). The limit of max-T is that of the audit's own shared permutations.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import numpy as np
 
-from janus_jax import __version__, registry, streams
+from janus_jax import registry, streams
 from janus_jax.advice import design_warnings
+from janus_jax.behaviour.replay_rules import ReplayRules, RuleName, replay_rules
 from janus_jax.decide import Decided, decide, nothing_decided
 from janus_jax.errors import InputError
 from janus_jax.exchange import memberships, shuffled_part
@@ -35,15 +35,15 @@ from janus_jax.permutations import (
     permute,
 )
 from janus_jax.plan import MAX_DECOYS, Plan, PlanOptions
-from janus_jax.plan_file import PlanSource, chosen_plan
-from janus_jax.planned import Planned
+from janus_jax.plans.file import PlanSource, chosen_plan
+from janus_jax.plans.planned import Planned
+from janus_jax.plans.verifying import remarks
 from janus_jax.prepare import Prepared, prepare
-from janus_jax.readers import read
-from janus_jax.replay_rules import ReplayRules, RuleName, replay_rules
+from janus_jax.reading import ReadOptions, read, read_options
+from janus_jax.record import Stopwatch
 from janus_jax.result import Result
 from janus_jax.split import DISCOVERY, HOLDOUT
 from janus_jax.statistic import Margins, Ranks, rank_table
-from janus_jax.verifying import remarks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +72,7 @@ class ReplayResult(Result):
         return pd.DataFrame(self.document["rules"])
 
     def __repr__(self) -> str:
-        from janus_jax.replay_report import answer
+        from janus_jax.behaviour.replay_report import answer
 
         return f"<ReplayResult: {answer(self.document)}>"
 
@@ -90,6 +90,7 @@ def replay(
     progress: Progress | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    log: Mapping[str, Any] | None = None,
     **options: Unpack[PlanOptions],
 ) -> ReplayResult:
     """Replay an audit's design under the complete null.
@@ -108,7 +109,7 @@ def replay(
     plus_one
         Also the variant of Procedure A that estimates (L / K)(D + 1) / max(1, R), for comparison:
         the published rule has no "+1", and D = 0 can mean that K is small.
-    backend, batch, memory, progress, delimiter, encoding
+    backend, batch, memory, progress, delimiter, encoding, log
         As for :func:`janus_jax.audit`; none changes a result.
     **options
         The audit's, see :class:`janus_jax.plan.Plan`. ``permutations`` are those that set the limit
@@ -149,8 +150,7 @@ def replay(
         plus_one=plus_one,
         backend=backend,
         running=running,
-        delimiter=delimiter,
-        encoding=encoding,
+        reading=read_options(delimiter, encoding, log),
     )
 
 
@@ -164,8 +164,7 @@ def run_replay(
     plus_one: bool = False,
     backend: str = "auto",
     running: Running | None = None,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
+    reading: ReadOptions | None = None,
     warn: Callable[[str], None] | None = None,
     command: str | None = None,
 ) -> ReplayResult:
@@ -173,13 +172,14 @@ def run_replay(
 
     ``warn`` is called with each limit of the design before anything random is drawn.
     """
-    started, clock = datetime.now(UTC), time.perf_counter()
+    clock = Stopwatch()
     running = running or Running()
     grid = _checked_grid(decoy_grid, plan)
     _check(replays, running)
     if backend != "auto":
         registry.get(backend)
-    prepared = prepare(read(source, delimiter=delimiter, encoding=encoding), plan, planned)
+    table, plan = read(source, reading or ReadOptions(), plan, planned.log if planned else None)
+    prepared = prepare(table, plan, planned)
     if not prepared.eligible:
         raise InputError(
             "no descriptor is eligible, so there is nothing to replay; `audit` lists the reasons"
@@ -198,7 +198,6 @@ def run_replay(
     chosen, reasons = registry.choose(backend, draws)
     rules = _rules(prepared, plan, grid, plus_one, parts[0], chosen, running)
     decided = _decided(prepared, plan, parts, rules, replays, chosen, running)
-    described = chosen.describe()
     return ReplayResult(
         {
             "schema": SCHEMA,
@@ -215,17 +214,7 @@ def run_replay(
             },
             "warnings": warnings,
             "notes": list(_notes(plan, rules, replays)),
-            "run": {
-                "version": __version__,
-                "backend": described.name,
-                "backend_version": described.version,
-                "device": described.device,
-                "backends_not_taken": reasons,
-                "numpy": np.__version__,
-                "started": started.isoformat(timespec="seconds"),
-                "seconds": round(time.perf_counter() - clock, 3),
-                "command": command,
-            },
+            "run": clock.record(command, chosen, reasons),
         }
     )
 

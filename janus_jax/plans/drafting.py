@@ -7,11 +7,11 @@ outcomes (which rows have one, and so which rules are eligible) is left to the a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import NewType, Unpack
+from typing import Any, NewType, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,11 @@ from janus_jax import __version__
 from janus_jax.columns import Selection, select_columns
 from janus_jax.descriptors import Descriptors, make_descriptors
 from janus_jax.errors import InputError
-from janus_jax.fingerprints import example_ids, groups_hash, ids_hash, split_hash, used_hash
 from janus_jax.outcome import id_columns, without_repeats
 from janus_jax.output import writing
 from janus_jax.plan import Plan, PlanOptions, make_plan
-from janus_jax.plan_text import plan_text
-from janus_jax.planned import (
+from janus_jax.plans.fingerprints import example_ids, groups_hash, ids_hash, split_hash, used_hash
+from janus_jax.plans.planned import (
     PROPOSAL_WORDS,
     SPLITS,
     OutcomesRead,
@@ -36,10 +35,11 @@ from janus_jax.planned import (
     SplitKind,
     is_proposal_share,
 )
+from janus_jax.plans.proposed import Proposed
+from janus_jax.plans.text import plan_text
 from janus_jax.prepare import shared_facts
-from janus_jax.proposed import Proposed
-from janus_jax.readers import read
 from janus_jax.readers.part import missing_column
+from janus_jax.reading import read, read_options
 from janus_jax.split import DISCOVERY, split_rows
 from janus_jax.table import Table
 
@@ -220,6 +220,7 @@ def finished(
         columns=tuple(_columns(draft)),
         rules=(*_rules(draft), *_extra(draft, extra)),
         proposed=proposed,
+        log=table.log.fixed() if table.log else None,
         ids=tuple(
             tuple(ids[row] for row in np.flatnonzero(draft.where == part).tolist())
             for part in range(len(SPLITS))
@@ -280,20 +281,6 @@ def _extra(draft: Draft, extra: Sequence[tuple[str, Sequence[str]]]) -> list[Pla
     return rules
 
 
-def make_plan_file(
-    source: object,
-    plan: Plan,
-    path: str | Path,
-    *,
-    proposal: str | None = None,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-) -> Planned:
-    """Plan the audit that checked options describe, and write the plan; see :func:`plan`."""
-    table = read(source, delimiter=delimiter, encoding=encoding)
-    return write_plan(draft_plan(table, plan, proposal=proposal), path)
-
-
 def plan(
     source: object,
     *,
@@ -301,6 +288,7 @@ def plan(
     proposal: str | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    log: Mapping[str, Any] | None = None,
     **options: Unpack[PlanOptions],
 ) -> Planned:
     """Plan an audit before its outcomes are read.
@@ -314,8 +302,8 @@ def plan(
         Where to write the plan; None writes nothing.
     proposal
         Share of a random split that is set aside as a proposal split, a decimal.
-    delimiter, encoding
-        Of text files.
+    delimiter, encoding, log
+        As for :func:`janus_jax.audit`.
     **options
         The audit's, see :class:`janus_jax.plan.Plan`.
 
@@ -336,8 +324,6 @@ def plan(
     >>> [rule.name for rule in plan(table, error="wrong").rules]
     ['long', 'n_words > 42']
     """
-    checked = make_plan(options)
-    draft = draft_plan(
-        read(source, delimiter=delimiter, encoding=encoding), checked, proposal=proposal
-    )
+    table, checked = read(source, read_options(delimiter, encoding, log), make_plan(options))
+    draft = draft_plan(table, checked, proposal=proposal)
     return finished(draft) if out is None else write_plan(draft, out)

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from janus_jax import streams
-from janus_jax.attainable import Attainable, kept_counts
-from janus_jax.decide import Lookup, Rules
-from janus_jax.library import Counts, holdout_support_reason
-from janus_jax.needs import (
+from janus_jax.behaviour.attainable import Attainable, kept_counts
+from janus_jax.behaviour.needs import (
     CERTAIN,
     Needs,
     allowed_tables,
@@ -28,6 +26,8 @@ from janus_jax.needs import (
     scaled,
     step_up_needs,
 )
+from janus_jax.decide import Lookup, Rules
+from janus_jax.library import Counts, holdout_support_reason
 from janus_jax.permutations import Permuted
 from janus_jax.plan import Plan, StatisticName
 from janus_jax.prepare import Prepared

@@ -6,20 +6,13 @@ often by delta is selected on discovery and confirmed on holdout.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
-from janus_jax import __version__
-from janus_jax.errors import InputError
-from janus_jax.gate_power import gate_chance, normal_gate_probability, smallest_holdout
-from janus_jax.plan import MAX_SEED, StatisticName
-from janus_jax.power_design import (
+from janus_jax.behaviour.gate_power import gate_chance, normal_gate_probability, smallest_holdout
+from janus_jax.behaviour.power_design import (
     SPLITS,
     Design,
     PowerRule,
@@ -29,8 +22,11 @@ from janus_jax.power_design import (
     make_design,
     number,
 )
-from janus_jax.power_search import CELL_FIELDS, MAX_N, Cells, smallest_delta, smallest_n
+from janus_jax.behaviour.power_search import CELL_FIELDS, MAX_N, Cells, smallest_delta, smallest_n
+from janus_jax.errors import InputError
+from janus_jax.plan import MAX_SEED, StatisticName
 from janus_jax.progress import Progress
+from janus_jax.record import Stopwatch
 from janus_jax.result import Result
 
 if TYPE_CHECKING:
@@ -106,8 +102,9 @@ def power(
     Parameters
     ----------
     design
-        A design that is ready, such as :func:`janus_jax.power_design.design_of_audit` makes; or
-        describe one by the options from ``preset`` on.
+        A design that is ready, such as
+        :func:`janus_jax.behaviour.power_design.design_of_audit` makes; or describe one by the
+        options from ``preset`` on.
     delta
         One effect, or several for a curve: differences of error rates. Without it (and without a
         target), 0.05, 0.10, ... as far as an error rate of 1 allows, at most 0.60.
@@ -296,7 +293,7 @@ def run_study(
     command
         The command line, for the record.
     """
-    started, clock = datetime.now(UTC), time.perf_counter()
+    clock = Stopwatch()
     cells = Cells(study.repetitions, study.seed, progress)
     curve = [
         cells.estimate(design, delta).to_dict() for design in study.sizes for delta in study.deltas
@@ -318,13 +315,7 @@ def run_study(
         "gate": list(_gate_plan(study, targets)),
         "warnings": design_warnings(study),
         "notes": list(_notes(study)),
-        "run": {
-            "version": __version__,
-            "numpy": np.__version__,
-            "started": started.isoformat(timespec="seconds"),
-            "seconds": round(time.perf_counter() - clock, 3),
-            "command": command,
-        },
+        "run": clock.record(command),
     }
     return PowerResult(document)
 

@@ -17,8 +17,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax.binomial import exact_weights, nonzero_probabilities
-from janus_jax.power_design import MAX_EXAMPLES, Design
+from janus_jax.behaviour.binomial import exact_weights, nonzero_probabilities
+from janus_jax.behaviour.power_design import MAX_EXAMPLES, Design
 from janus_jax.rules import at_most
 
 MAX_HOLDOUT: Final = 2 * MAX_EXAMPLES

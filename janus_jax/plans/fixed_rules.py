@@ -16,7 +16,7 @@ from janus_jax.columns import Selection, UsedColumn
 from janus_jax.descriptors import Descriptor, Descriptors, combine, descriptor, simple_descriptors
 from janus_jax.errors import InputError
 from janus_jax.plan import Plan
-from janus_jax.planned import Planned, PlannedRule
+from janus_jax.plans.planned import Planned, PlannedRule
 from janus_jax.values import Threshold, as_text
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from janus_jax.descriptors import quoted
-from janus_jax.planned import PlannedRule
+from janus_jax.plans.planned import PlannedRule
 
 
 def name_of_rule(rule: PlannedRule) -> str:

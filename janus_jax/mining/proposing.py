@@ -14,10 +14,8 @@ average only.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, Unpack
@@ -25,7 +23,6 @@ from typing import Any, Final, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax import __version__
 from janus_jax.descriptors import Descriptor, combine
 from janus_jax.errors import InputError
 from janus_jax.library import count, ineligible_reason, make_part
@@ -33,12 +30,13 @@ from janus_jax.mining.best import Slice, Terms
 from janus_jax.mining.mine import LEVELS, Mined, mine
 from janus_jax.outcome import example_of_row, read_examples
 from janus_jax.plan import Plan, PlanOptions, make_plan
-from janus_jax.planned import Planned
-from janus_jax.planning import Draft, draft_plan, write_plan
+from janus_jax.plans.drafting import Draft, draft_plan, write_plan
+from janus_jax.plans.planned import Planned
+from janus_jax.plans.proposed import Proposed, ProposedSlice, is_weight
 from janus_jax.prepare import shared_facts
 from janus_jax.progress import Progress
-from janus_jax.proposed import Proposed, ProposedSlice, is_weight
-from janus_jax.readers import read
+from janus_jax.reading import ReadOptions, read, read_options
+from janus_jax.record import Stopwatch
 from janus_jax.result import Result
 from janus_jax.split import DISCOVERY, HOLDOUT, UNUSED
 from janus_jax.table import Column, Levels, Table
@@ -122,6 +120,7 @@ def propose(
     weight: str = WEIGHT,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    log: Mapping[str, Any] | None = None,
     **options: Unpack[PlanOptions],
 ) -> ProposeResult:
     """Mine conjunctions on a proposal split, and write a plan that tests them on the rest.
@@ -137,7 +136,7 @@ def propose(
         shares out the others. None: 0.3, or the rows that a split column calls proposal.
     level, top, min_slice, weight
         See :class:`Search`.
-    delimiter, encoding
+    delimiter, encoding, log
         Of text files.
     **options
         Those of :func:`janus_jax.audit` that decide what it computes.
@@ -157,8 +156,7 @@ def propose(
         Search(level=level, top=top, min_slice=min_slice, weight=str(weight)),
         out=out,
         proposal=None if proposal is None else str(proposal),
-        delimiter=delimiter,
-        encoding=encoding,
+        reading=read_options(delimiter, encoding, log),
     )
 
 
@@ -169,8 +167,7 @@ def run_propose(
     *,
     out: str | Path,
     proposal: str | None = None,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
+    reading: ReadOptions | None = None,
     progress: Progress | None = None,
     command: str | None = None,
 ) -> ProposeResult:
@@ -179,27 +176,20 @@ def run_propose(
     ``progress`` is called while triples are counted; ``command`` is the command line, for the
     record.
     """
-    started, clock = datetime.now(UTC), time.perf_counter()
+    clock = Stopwatch()
     if plan.split_column and proposal is not None:
         raise InputError(
             "--proposal shares out a random split; it does not go with --split-column, whose rows "
             "that say proposal are the proposal split"
         )
     share = None if plan.split_column else proposal or SHARE
-    table = read(source, delimiter=delimiter, encoding=encoding)
+    table, plan = read(source, reading or ReadOptions(), plan)
     draft = draft_plan(table, plan, proposal=share)
     errors, notes = proposal_errors(table, draft)
     proposed, extra = propose_for(draft, errors, search, progress)
     planned = write_plan(draft, out, extra=extra, outcomes_read="proposal", proposed=proposed)
     document = _document(draft, planned, proposed, [*notes, *_notes(proposed, search)])
-    document["run"] = {
-        "version": __version__,
-        "numpy": np.__version__,
-        "started": started.isoformat(timespec="seconds"),
-        "seconds": round(time.perf_counter() - clock, 3),
-        "command": command,
-        "plan_file": str(out),
-    }
+    document["run"] = {**clock.record(command), "plan_file": str(out)}
     return ProposeResult(document)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax.attainable import Attainable
+from janus_jax.behaviour.attainable import Attainable
 from janus_jax.decide import Lookup
 from janus_jax.plan import FIXED_LIFT
 from janus_jax.rules import CLOSE, allowed_exceedances

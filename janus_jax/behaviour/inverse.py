@@ -16,7 +16,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax import binomial, hypergeometric
+from janus_jax import hypergeometric
+from janus_jax.behaviour import binomial
 from janus_jax.streams import Words
 
 WORD: Final = 1 << 32

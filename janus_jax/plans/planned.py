@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
-from janus_jax.fingerprints import ExampleId
 from janus_jax.plan import Plan
-from janus_jax.proposed import Proposed
+from janus_jax.plans.fingerprints import ExampleId
+from janus_jax.plans.proposed import Proposed
 
 SCHEMA: Final = "janus-jax/plan/1"
 
@@ -40,7 +40,7 @@ class PlannedColumn:
         How descriptors read it; "groups" when it names splits, strata or clusters. A column that
         does both is listed twice.
     sha256
-        Of its values as read, see :mod:`janus_jax.fingerprints`.
+        Of its values as read, see :mod:`janus_jax.plans.fingerprints`.
     levels
         The levels that discovery has, of a categorical one.
     """
@@ -92,7 +92,7 @@ class PlannedSplit:
     sizes
         Examples of discovery, holdout and proposal.
     sha256
-        Of which example is in which, see :func:`janus_jax.fingerprints.split_hash`.
+        Of which example is in which, see :func:`janus_jax.plans.fingerprints.split_hash`.
     proposal
         Share of a random split's strata that is set aside as a proposal split.
     """
@@ -127,6 +127,8 @@ class Planned:
         The ids of each of :data:`SPLITS`; None when they are not listed.
     proposed
         What was mined on the proposal split, where that was read.
+    log
+        For evaluation logs, their format and what was chosen of them; None for a table.
     source
         The file it was read from, for messages.
     edited
@@ -144,6 +146,7 @@ class Planned:
     rules: tuple[PlannedRule, ...]
     ids: tuple[tuple[ExampleId, ...], ...] | None = None
     proposed: Proposed | None = None
+    log: Mapping[str, str] | None = None
     source: str = field(default="the plan", compare=False)
     edited: bool = field(default=False, compare=False)
 
@@ -197,6 +200,7 @@ class Planned:
                 "kind": plan.outcome_kind,
                 "pass_at": plan.pass_at,
                 "missing": plan.missing_outcome,
+                "log": self.log,
             },
             "examples": {
                 "count": self.rows,

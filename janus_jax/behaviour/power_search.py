@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal
 
-from janus_jax.gate_power import gate_chance
-from janus_jax.power_cells import simulate
-from janus_jax.power_design import MAX_EXAMPLES, Design
+from janus_jax.behaviour.gate_power import gate_chance
+from janus_jax.behaviour.power_cells import simulate
+from janus_jax.behaviour.power_design import MAX_EXAMPLES, Design
 from janus_jax.progress import Progress
 
 STEP: Final = Fraction(1, 100)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from janus_jax import __version__
 from janus_jax.columns import Selection
 from janus_jax.errors import InputError
-from janus_jax.fingerprints import (
+from janus_jax.outcome import id_columns
+from janus_jax.plans.fingerprints import (
     ExampleId,
     example_ids,
     groups_hash,
@@ -19,8 +20,7 @@ from janus_jax.fingerprints import (
     split_hash,
     used_hash,
 )
-from janus_jax.outcome import id_columns
-from janus_jax.planned import SPLITS, Planned
+from janus_jax.plans.planned import SPLITS, Planned
 from janus_jax.split import split_rows
 from janus_jax.table import Table
 
@@ -29,7 +29,17 @@ _REMEDY = "an audit by a plan needs the table it was made from; make a new plan 
 
 
 def check_columns_exist(planned: Planned, table: Table) -> None:
-    """Refuse a table that lacks a column of the plan, before anything is read by it."""
+    """Refuse a table that lacks a column of the plan, before anything is read by it.
+
+    Also a log of which something else was chosen.
+    """
+    found = table.log.fixed() if table.log else None
+    if found != planned.log:
+        said = " and ".join(
+            "an ordinary table" if log is None else f"a log ({_pairs(log)})"
+            for log in (planned.log, found)
+        )
+        raise InputError(f"{planned.source}: planned and found differ: {said}; {_REMEDY}")
     needed = [*planned.named_by, *(column.name for column in planned.columns)]
     for name in dict.fromkeys(needed):
         if name not in table.columns:
@@ -37,6 +47,10 @@ def check_columns_exist(planned: Planned, table: Table) -> None:
                 f"{planned.source}: column {name!r} of the plan is not in "
                 f"{', '.join(table.source)}; {_REMEDY}"
             )
+
+
+def _pairs(log: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in log.items())
 
 
 def remarks(planned: Planned) -> Iterator[str]:

@@ -3,8 +3,8 @@
 Only counts matter, so only counts are drawn. Given the number E of discovery errors, the errors on
 every other descriptor are a binomial of E, its other examples one of n - E, and the errors on a
 decoy a hypergeometric of (n, n1 of its source, E): nobody shuffles labels. The draws are inverted
-from tables of integers (:mod:`janus_jax.inverse`: a bias of at most 2**-32 per value), and the
-statistics are compared as exact rationals.
+from tables of integers (:mod:`janus_jax.behaviour.inverse`: a bias of at most 2**-32 per value),
+and the statistics are compared as exact rationals.
 
 Everything is a look-up in small integer tables, for many repetitions with the same E at once. NumPy
 does that well, on the host; no backend takes part, so the result depends on none.
@@ -26,10 +26,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from janus_jax import streams
+from janus_jax.behaviour.inverse import (
+    binomial_cuts,
+    draw_binomials,
+    hypergeometric_cuts,
+    row_bases,
+)
+from janus_jax.behaviour.power_design import Design, Limits
 from janus_jax.hypergeometric import exact_share, nonzero_probabilities, support
-from janus_jax.inverse import binomial_cuts, draw_binomials, hypergeometric_cuts, row_bases
 from janus_jax.plan import StatisticName
-from janus_jax.power_design import Design, Limits
 from janus_jax.rules import at_most
 
 Keys = NDArray[np.float64 | np.complex128]

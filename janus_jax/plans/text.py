@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 import tomlkit
 
-from janus_jax.planned import Planned
+from janus_jax.plans.planned import Planned
 
 _HEAD: Final = """\
 # A plan of janus-jax: what an audit will compute, fixed before any outcome it judges was read.

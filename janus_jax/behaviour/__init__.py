@@ -1,0 +1,1 @@
+"""How the reporting rule behaves: complete-null replays, power, repeated splits."""
