@@ -230,10 +230,7 @@ def run_audit(
 
 
 def _check(running: Running, backend: str) -> None:
-    if running.batch is not None and running.batch < 1:
-        raise InputError(f"--batch is {running.batch}, but it must be at least 1")
-    if running.memory < 1:
-        raise InputError(f"the memory budget is {running.memory} bytes, but it must be at least 1")
+    running.check()
     if running.processes.count > 1 and backend not in ("auto", BACKEND):
         raise InputError(
             f"--distributed works with --backend {BACKEND} only, whose runtime is how the "

@@ -25,8 +25,11 @@ _COMMANDS = (audit, plan, propose, replay, power, sensitivity, reproduce, backen
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    usable_streams()
+    with usable_streams():
+        return _main(list(sys.argv[1:] if argv is None else argv))
+
+
+def _main(arguments: Sequence[str]) -> int:
     try:
         options = _parser().parse_args(arguments)
         with warnings.catch_warnings():

@@ -7,9 +7,9 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from janus_jax.errors import InputError
 
@@ -20,14 +20,63 @@ RESULT_FILES = ("result.json", "findings.csv", "report.md")
 """What ``--out DIR`` writes."""
 
 
-def usable_streams() -> None:
-    """Make any text printable, and printing harmless where a stream was closed."""
+class _Forgiving(io.TextIOBase):
+    """Standard error that loses what nobody can read any more, instead of ending the run."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._stream.encoding
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str, /) -> int:
+        try:
+            self._stream.write(text)
+        except OSError:
+            self._give_up()
+        return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        # What is still in the buffer must go somewhere, also when the interpreter ends.
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            self._stream.flush()
+
+
+@contextmanager
+def usable_streams() -> Generator[None]:
+    """Make any text printable, and printing harmless where a stream was closed.
+
+    Whoever reads standard error may stop (`2>&1 | head`): progress is then lost, results are not.
+    """
+    before = sys.stdout, sys.stderr
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by `>&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    sys.stderr = cast("TextIO", _Forgiving(sys.stderr))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
 
 
 def check_targets(

@@ -18,6 +18,7 @@ from janus_jax.checkpoint import Checkpoint, fingerprint
 from janus_jax.errors import InputError
 from janus_jax.interface import Backend, Problem, Tables, Tally, tally_counts
 from janus_jax.layout import arrangements, every_labelling, movable_rows
+from janus_jax.plan import MAX_PERMUTATIONS, whole_number
 from janus_jax.processes import ALONE, Processes
 from janus_jax.progress import Progress
 from janus_jax.stopping import Interrupted, noted
@@ -95,6 +96,18 @@ class Running:
     progress: Progress | None = None
     checkpoint: Checkpoint | None = None
     processes: Processes = ALONE
+
+    def check(self) -> None:
+        """Refuse what no run can have.
+
+        Raises
+        ------
+        InputError
+            ``batch`` or ``memory`` is no whole number of at least 1.
+        """
+        if self.batch is not None:
+            whole_number("--batch", self.batch, 1, MAX_PERMUTATIONS)
+        whole_number("the memory budget in bytes", self.memory, 1, 2**63)
 
 
 def permute(

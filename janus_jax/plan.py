@@ -362,7 +362,8 @@ def make_plan(options: Mapping[str, Any]) -> Plan:
         elif name in _CHOICES:
             _choice(name, value, _CHOICES[name])
         elif name == "pairs":
-            given[name] = bool(value)
+            if not isinstance(value, bool):
+                raise InputError(f"--pairs is {value!r}, but it must be True or False")
         else:
             given[name] = str(value)
     if "cluster" in given:
@@ -431,17 +432,23 @@ def _decimal(name: str, value: object) -> str:
 
 
 def _integer(name: str, value: object) -> int:
-    least, most = _RANGES[name]
+    more = ""
+    if name == "min_support":
+        more = "; it counts rows (1 means one row): for a share of rows use --min-prevalence"
+    return whole_number(_flag(name), value, *_RANGES[name], more)
+
+
+def whole_number(option: str, value: object, least: int, most: int, more: str = "") -> int:
+    """A whole number that a person gave, as text or number, within limits.
+
+    ``more`` is what to say to someone who gave something else.
+    """
     text = str(value).strip()
     if isinstance(value, bool) or not text.lstrip("+-").isdecimal():
-        more = ""
-        if name == "min_support":
-            more = "; it counts rows (1 means one row): for a share of rows use --min-prevalence"
-        raise InputError(f"{_flag(name)} {text!r} is not a whole number{more}")
-    number = int(text)
-    if not least <= number <= most:
-        raise InputError(f"{_flag(name)} is {number}, but it must be from {least} to {most}")
-    return number
+        raise InputError(f"{option} {text!r} is not a whole number{more}")
+    if not least <= int(text) <= most:
+        raise InputError(f"{option} is {int(text)}, but it must be from {least} to {most}")
+    return int(text)
 
 
 def _choice(name: str, value: object, choices: tuple[str, ...]) -> None:

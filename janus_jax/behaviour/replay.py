@@ -34,7 +34,7 @@ from janus_jax.permutations import (
     lanes_for,
     permute,
 )
-from janus_jax.plan import MAX_DECOYS, Plan, PlanOptions
+from janus_jax.plan import MAX_DECOYS, MAX_PERMUTATIONS, Plan, PlanOptions, whole_number
 from janus_jax.plans.file import PlanSource, chosen_plan
 from janus_jax.plans.planned import Planned
 from janus_jax.plans.verifying import remarks
@@ -175,7 +175,8 @@ def run_replay(
     clock = Stopwatch()
     running = running or Running()
     grid = _checked_grid(decoy_grid, plan)
-    _check(replays, running)
+    replays = whole_number("--replays", replays, 1, MAX_PERMUTATIONS)
+    running.check()
     if backend != "auto":
         registry.get(backend)
     table, plan = read(source, reading or ReadOptions(), plan, planned.log if planned else None)
@@ -219,25 +220,11 @@ def run_replay(
     )
 
 
-def _check(replays: int, running: Running) -> None:
-    if not 1 <= replays < 2**32:
-        raise InputError(f"--replays is {replays}, but it must be from 1 to {2**32 - 1}")
-    if running.batch is not None and running.batch < 1:
-        raise InputError(f"--batch is {running.batch}, but it must be at least 1")
-    if running.memory < 1:
-        raise InputError(f"the memory budget is {running.memory} bytes, but it must be at least 1")
-
-
 def _checked_grid(grid: Sequence[int] | None, plan: Plan) -> list[int]:
     wanted = [*GRID, plan.decoys] if grid is None else list(grid)
     if not wanted:
         raise InputError("--decoy-grid is empty, but it must name a number of decoys, such as 1000")
-    for count in wanted:
-        if not 1 <= count <= MAX_DECOYS:
-            raise InputError(
-                f"--decoy-grid has {count}, but numbers of decoys are from 1 to {MAX_DECOYS}"
-            )
-    return sorted(set(wanted))
+    return sorted({whole_number("--decoy-grid", count, 1, MAX_DECOYS) for count in wanted})
 
 
 def _seed(plan: Plan, child: int) -> int:

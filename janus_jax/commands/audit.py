@@ -90,7 +90,17 @@ def _audit(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     plan = plan_or_file(options)
     batch, memory = whole("--batch", options.batch), whole("--memory", options.memory)
     with processes_of(options) as processes:
-        return _run(options, arguments, plan, batch, memory, processes)
+        try:
+            return _run(options, arguments, plan, batch, memory, processes)
+        except KeyboardInterrupt as error:
+            from janus_jax.stopping import Interrupted
+
+            if str(error):
+                raise
+            raise Interrupted(
+                "this run kept nothing to go on from (--checkpoint FILE or --out DIR would, later "
+                "on)"
+            ) from None
 
 
 def _run(

@@ -20,10 +20,6 @@ PROGRAM: Final = "janus-jax"
 INTERRUPTED: Final = 130
 """Exit status after Ctrl-C or SIGTERM."""
 
-_NOTHING_KEPT = (
-    "this run kept nothing to go on from (--checkpoint FILE or --out DIR would, later on)"
-)
-
 
 class Options(Protocol):
     """A parser, or a group of its options."""
@@ -58,7 +54,7 @@ def failure(error: JanusError | KeyboardInterrupt) -> int:
     if isinstance(error, JanusError):
         complain("error", str(error))
         return error.exit_status
-    complain("interrupted", str(error) or _NOTHING_KEPT)
+    complain("interrupted", str(error) or "nothing was written")
     return INTERRUPTED
 
 

@@ -38,6 +38,27 @@ def test_a_reader_that_went_away_is_no_failure(tail: str) -> None:
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.parametrize("command", ["audit", "replay"])
+def test_the_result_comes_though_nobody_reads_the_warnings(command: str, tmp_path: Path) -> None:
+    reads, writes = os.pipe()
+    os.close(reads)  # whatever is written there fails
+    target = tmp_path / "result.json"
+    # Few decoys, which is warned of before anything is computed.
+    words = (*WORDS, "--decoys", "20", "--json", str(target))
+    more = ("--replays", "200") if command == "replay" else ()
+    run = subprocess.run(
+        [sys.executable, "-m", "janus_jax", command, str(GSM8K), *words, *more],
+        stdout=subprocess.PIPE,
+        stderr=writes,
+        text=True,
+        check=False,
+    )
+    os.close(writes)
+    assert run.returncode == 0
+    assert "K = 20 decoys are few" in cli.parse(target.read_text("utf-8"))["warnings"][0]
+    assert run.stdout
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize(
     ("tail", "what"),

@@ -13,7 +13,7 @@ from tests.audits import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "docs/worked-audit.md")
-COMMANDS = ("audit", "replay", "power", "sensitivity", "reproduce")
+COMMANDS = ("audit", "replay", "power", "sensitivity", "reproduce", "plan", "propose")
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -22,11 +22,20 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-@pytest.fixture(autouse=True)
-def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder like the repository's root, which commands may write into."""
     if not (ROOT / "README.md").exists():
         pytest.skip("the pages are not here (the wheel is tested away from the tree)")
-    monkeypatch.chdir(ROOT)
+    made = tmp_path_factory.mktemp("root")
+    for name in ("examples", "tests"):
+        (made / name).symlink_to(ROOT / name)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def _at_the_root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
 
 
 @lru_cache
@@ -59,13 +68,9 @@ def test_every_option_that_a_page_names_exists(page: str) -> None:
         assert option in help_texts, option
 
 
-def test_the_readmes_python_block_runs(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_readmes_python_block_runs(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     (code,) = blocks("README.md", "python")
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    monkeypatch.chdir(tmp_path)
     exec(compile(code, "README.md", "exec"), {})
     out = capsys.readouterr().out
     assert "difficulty = easy" in out
-    assert (tmp_path / "out" / "livecodebench" / "report.md").exists()
+    assert (folder / "out" / "livecodebench" / "report.md").exists()
