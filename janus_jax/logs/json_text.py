@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, Final, NoReturn, cast
 from janus_jax.errors import InputError
 from janus_jax.logs.attempt import Context
 from janus_jax.readers import opening
+from janus_jax.readers.strict_json import STRICT, RepeatedKey
 
 MAX_DEPTH: Final = 200
 MAX_VALUE: Final = 256 * 2**20
@@ -34,20 +35,6 @@ _BLANK = re.compile(r"[ \t\n\r]*")
 _UNICODE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)  # and UTF32_LE
 
 
-class _RepeatedKey(ValueError):
-    """A key that an object holds more than once."""
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) != len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise _RepeatedKey(f"key {repeated!r} occurs {names.count(repeated)} times in one object")
-    return record
-
-
-_STRICT = json.JSONDecoder(object_pairs_hook=_unique)
 _QUICK = json.JSONDecoder()  # for what is skipped or only looked at
 
 
@@ -73,7 +60,7 @@ def parse(text: str | bytes, where: str) -> Any:
         except UnicodeDecodeError as error:
             raise _not_utf8(where, text[error.start]) from None
     try:
-        value: Any = _STRICT.decode(text)
+        value: Any = STRICT.decode(text)
     except json.JSONDecodeError as error:
         raise InputError(
             f"{where}: not complete JSON ({error.msg} at line {error.lineno} column "
@@ -119,7 +106,7 @@ def lines(path: str, context: Context) -> Iterator[tuple[int, Any]]:
 def _line_value(text: str, path: str, number: int, *, ended: bool) -> Any:
     where = f"{path} line {number}"
     try:
-        value: Any = _STRICT.decode(text)
+        value: Any = STRICT.decode(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{where}: {_line_fault(text, error, ended=ended)}") from None
     except (ValueError, RecursionError) as error:
@@ -180,7 +167,7 @@ def document(
     steps = tuple(items.split(".")) if items else ()
     fields: dict[str, Any] = {}
     # What nobody looks at yet is only skipped; it is checked when it is asked for.
-    decoder = _QUICK if look is None else _STRICT
+    decoder = _QUICK if look is None else STRICT
     with closing(opening.open_binary(path)) as raw:
         if not raw.seekable():
             raise InputError(
@@ -199,7 +186,7 @@ def _elements(path: str, steps: tuple[str, ...], stamp: tuple[int, int]) -> Iter
             raise InputError(
                 f"{path}: was written to while it was read; let what writes it finish first"
             )
-        yield from _walk(_Cursor(_pieces(raw, path, None), path), steps, {}, _STRICT)
+        yield from _walk(_Cursor(_pieces(raw, path, None), path), steps, {}, STRICT)
 
 
 def _stamp(raw: BinaryIO) -> tuple[int, int]:
@@ -339,7 +326,7 @@ class _Cursor:
                 if end < len(self.text) - _NUMBER_TAIL or not self.more():
                     break
         end = self.at + length
-        if decoder is _STRICT and _is_deep(value, self.text, self.at, end):
+        if decoder is STRICT and _is_deep(value, self.text, self.at, end):
             raise _too_deep(self.where(self.at))
         self.at = end
         return value
@@ -380,7 +367,7 @@ def _inside(
                 inner = fields[key] = {}
             yield from _inside(cursor, further, inner, elements)
         else:
-            fields[key] = cursor.value(_STRICT)
+            fields[key] = cursor.value(STRICT)
 
 
 def _array(cursor: _Cursor, elements: json.JSONDecoder) -> Iterator[Any]:
@@ -404,7 +391,7 @@ def _keys(cursor: _Cursor) -> Iterator[str]:
     while True:
         if cursor.peek() != '"':
             cursor.fail("expected a key in double quotes", cut=not cursor.peek())
-        key = cast("str", cursor.value(_STRICT))
+        key = cast("str", cursor.value(STRICT))
         if key in seen:
             raise InputError(
                 f"{cursor.where(cursor.at)}: key {key!r} occurs twice in one object; keep one of "
@@ -477,7 +464,7 @@ def _not_utf8(where: str, byte: int) -> InputError:
 
 def _unreadable(where: str, error: Exception) -> InputError:
     """What the decoder gives up on without calling it bad JSON."""
-    if isinstance(error, _RepeatedKey):
+    if isinstance(error, RepeatedKey):
         return InputError(f"{where}: {error}; keep one of them")
     if isinstance(error, RecursionError):
         return _too_deep(where)

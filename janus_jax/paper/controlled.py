@@ -1,7 +1,8 @@
 """The controlled audit: packets, a reader's replies to them, ten descriptors, one audit.
 
 A reader is any function of a packet's text and question that returns a reply: the simulated one, or
-a model. It never sees the factors or the answer.
+a model. It never sees the factors or the answer. Replies that were collected elsewhere are audited
+by :func:`audit_replies`, which is what ``janus-jax reproduce --replies FILE`` does.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from janus_jax.auditing import audit
+from janus_jax.auditing import run_audit
 from janus_jax.errors import InputError
-from janus_jax.paper.packets import Factors, Packet, exact_match, packets
+from janus_jax.paper.grading import Grades, exact_match
+from janus_jax.paper.packets import Factors, Packet, packets
 from janus_jax.paper.reader import SimulatedReader
+from janus_jax.plan import Plan, make_plan
 from janus_jax.result import AuditResult
 
 if TYPE_CHECKING:
@@ -58,7 +61,7 @@ def replies_frame(made: Sequence[Packet], replies: Sequence[str]) -> pd.DataFram
     -------
     DataFrame
         One row per packet: ``id``, the ten descriptors as booleans, ``wrong`` (the reply does not
-        match the answer exactly, see :func:`janus_jax.paper.packets.exact_match`).
+        match the answer exactly, see :func:`janus_jax.paper.grading.exact_match`).
 
     Raises
     ------
@@ -128,6 +131,19 @@ def controlled_audit(
     return audit_replies(frame, seed=seed, permutations=permutations, backend=backend)
 
 
+def replies_plan(seed: int = SEED, permutations: int | None = None) -> Plan:
+    """What :func:`audit_replies` computes."""
+    return make_plan(
+        {
+            "error": "wrong",
+            "descriptor": DESCRIPTORS,
+            "preset": "controlled",
+            "seed": seed,
+            "permutations": permutations,
+        }
+    )
+
+
 def audit_replies(
     frame: pd.DataFrame,
     *,
@@ -135,13 +151,36 @@ def audit_replies(
     permutations: int | None = None,
     backend: str = "auto",
 ) -> AuditResult:
-    """Audit a table of :func:`replies_frame`, as :func:`controlled_audit` does."""
-    return audit(
-        frame,
-        error="wrong",
-        descriptor=DESCRIPTORS,
-        preset="controlled",
-        seed=seed,
-        permutations=permutations,
-        backend=backend,
-    )
+    """Audit a model's replies, as :func:`controlled_audit` does a reader's.
+
+    Parameters
+    ----------
+    frame
+        A table of :func:`replies_frame`.
+    seed, permutations, backend
+        As for :func:`controlled_audit`.
+
+    Returns
+    -------
+    AuditResult
+
+    Raises
+    ------
+    InputError
+        All replies are right, or all are wrong: there is nothing to compare.
+
+    Examples
+    --------
+    Replies in a file, to packets that ``janus-jax reproduce --packets`` wrote, come from
+    ``janus_jax.paper.replies.read_replies(path, made)``.
+
+    >>> from janus_jax.paper.packets import packets
+    >>> made = packets()
+    >>> replies = ["?" if packet.factors.long_chain else packet.answer for packet in made]
+    >>> result = audit_replies(replies_frame(made, replies), permutations=999)
+    >>> result.confirmed[0]
+    'long_chain'
+    """
+    wrong = int(frame["wrong"].sum())
+    Grades(len(frame) - wrong, wrong).check()
+    return run_audit(frame, replies_plan(seed, permutations), backend=backend)

@@ -65,10 +65,7 @@ _RULES = (
     "A code that is not in REGISTRY was replaced: CROSSWALK gives the new code, which may have "
     "been replaced again.",
 )
-_HOW_TO_ANSWER = (
-    "Answer with the name of the cabinet alone, written as it stands in the table, and nothing "
-    "else."
-)
+_HOW_TO_ANSWER = "Reply with the cabinet alone, as it stands in REGISTRY: no other words or signs."
 
 Row = Mapping[str, str]
 """One row of a table: column to value, in column order."""
@@ -92,7 +89,9 @@ class Packet:
     Attributes
     ----------
     id
-        Its cell, 0 to 31, and its number in the cell: ``cell07-task3``.
+        The seed of the packets, its cell, 0 to 31, and its number in the cell:
+        ``seed0-cell07-task3``. Packets of different seeds are different questions, and no two have
+        the same id.
     factors
         What was varied; a reader never sees it.
     text
@@ -145,7 +144,11 @@ def packets(tasks_per_cell: int = 5, seed: int = 0) -> list[Packet]:
     for cell, levels in enumerate(itertools.product((False, True), repeat=len(Factors._fields))):
         key = streams.fold_in(stream, cell)
         made.extend(
-            _make(f"cell{cell:02d}-task{task}", Factors(*levels), streams.fold_in(key, task))
+            _make(
+                f"seed{seed}-cell{cell:02d}-task{task}",
+                Factors(*levels),
+                streams.fold_in(key, task),
+            )
             for task in range(tasks_per_cell)
         )
     return made
@@ -164,25 +167,6 @@ def record(packet: Packet) -> dict[str, Any]:
 def json_lines(made: Iterable[Packet]) -> str:
     """One JSON object per packet and line, to give to a model; see :func:`record`."""
     return "".join(json.dumps(record(packet)) + "\n" for packet in made)
-
-
-def exact_match(reply: str, answer: str) -> bool:
-    """Whether a reply is the answer.
-
-    Both are compared without white space at the ends, with runs of white space as one blank, and
-    without regard to case. Nothing else is forgiven: a full stop or a sentence around the answer
-    makes it wrong, as the prompt asks for the answer alone.
-
-    Examples
-    --------
-    >>> exact_match(" c-381\\n", "C-381"), exact_match("Cabinet C-381.", "C-381")
-    (True, False)
-    """
-    return _plain(reply) == _plain(answer)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split()).casefold()
 
 
 class _Draws:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 from janus_jax.errors import InputError
+from janus_jax.logs.attempt import Context
+from janus_jax.logs.json_text import lines
+from janus_jax.logs.untyped import mapping
 from janus_jax.paper.packets import Packet
 
 
@@ -25,39 +27,34 @@ def read_replies(path: str | Path, made: Sequence[Packet]) -> list[str]:
     Raises
     ------
     InputError
-        The file cannot be read, a line is not such an object, or a packet has no reply or two.
+        The file cannot be read, a line is not such an object, it replies to another packet (one of
+        another seed, say), or a packet has no reply or two.
     """
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read --replies {path}: {error}") from error
+    name = str(path)
     wanted = {packet.id for packet in made}
     replies: dict[str, str] = {}
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            name, reply = _parsed(line, f"{path}, line {number}")
-            if name not in wanted:
-                raise InputError(
-                    f"{path}, line {number}: {name!r} is no packet's id; --packets FILE writes "
-                    "those that are asked"
-                )
-            if name in replies:
-                raise InputError(f"{path}, line {number}: a second reply to {name!r}; keep one")
-            replies[name] = reply
+    for number, value in lines(name, Context(hashlib.sha256())):
+        where = f"{name} line {number}"
+        packet, reply = _parsed(value, where)
+        if packet not in wanted:
+            raise InputError(
+                f"{where}: {packet!r} is no packet's id, such as {made[0].id!r}; give the same "
+                "--seed as for --packets, which wrote what was asked"
+            )
+        if packet in replies:
+            raise InputError(f"{where}: a second reply to {packet!r}; keep one")
+        replies[packet] = reply
     absent = [packet.id for packet in made if packet.id not in replies]
     if absent:
         raise InputError(
-            f"{path} has no reply to {len(absent)} of {len(made)} packets, the first {absent[0]!r}"
+            f"{name}: no reply to {len(absent)} of {len(made)} packets, the first {absent[0]!r}; "
+            'where the model gave none, write "reply": ""'
         )
     return [replies[packet.id] for packet in made]
 
 
-def _parsed(line: str, where: str) -> tuple[str, str]:
-    try:
-        value: object = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"{where}: not a JSON object: {error}") from error
-    fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+def _parsed(value: object, where: str) -> tuple[str, str]:
+    fields = mapping(value)
     name, reply = fields.get("id"), fields.get("reply")
     if not isinstance(name, str) or not isinstance(reply, str):
         raise InputError(f'{where}: expected {{"id": "...", "reply": "..."}}, both text')

@@ -1,27 +1,39 @@
 """The numbers of the paper that need no model output, with ours beside them.
 
 Each row names a quantity, what is expected and where that comes from, what is computed here, the
-Monte-Carlo errors, and a verdict: ``equal`` (to the digits given), ``agrees`` (within four standard
-errors of the difference), ``same direction``, ``differs``, or ``ours`` where there is nothing to
-compare with.
+Monte-Carlo errors, and a verdict:
+
+* ``equal``: to the digits given;
+* ``agrees``: within four standard errors of the difference;
+* ``same direction``: where only a direction can be compared, it is the expected one by more than
+  four standard errors;
+* ``unclear``: less than that either way, so that too few replays were made to tell;
+* ``differs``: none of these;
+* ``ours``: there is nothing to compare with.
+
+Everything here is computed with the simulated reader of :mod:`janus_jax.paper.reader`; a model's
+replies are audited on their own (:func:`janus_jax.paper.controlled.audit_replies`).
 """
 
 from __future__ import annotations
 
 import math
+import operator
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex, cast
 
-from janus_jax.behaviour.power import power
-from janus_jax.behaviour.power_design import SIZES
+from janus_jax import registry
+from janus_jax.behaviour.power import MAX_REPETITIONS, Study, make_study, run_study
+from janus_jax.behaviour.power_design import SIZES, make_design
 from janus_jax.behaviour.replay import replay
 from janus_jax.errors import InputError
 from janus_jax.library import Counts, ineligible_reason
-from janus_jax.paper.controlled import audit_replies, reader_frame, replies_frame
+from janus_jax.paper.controlled import audit_replies, reader_frame
 from janus_jax.paper.correlated import correlated_frame
-from janus_jax.paper.packets import Packet, packets
+from janus_jax.paper.packets import packets
 from janus_jax.paper.reader import SimulatedReader
 from janus_jax.plan import make_plan
 from janus_jax.record import Stopwatch
@@ -38,9 +50,11 @@ REPETITIONS: Final = 10_000
 REPLAYS: Final = 50_000
 _PAPER = "the paper"
 _SIMULATION = "an independent simulation"
+_SAWTOOTH = "the rule: floor(q K / L) grows by one"
 
 # Around the numbers of decoys at which one more may reach a threshold that one descriptor reaches:
 # floor(0.10 K / 41) is 0 below K = 410, 1 below 820, 2 from there.
+JUMPS: Final = ((409, 410), (819, 820))
 GRID: Final = (100, 200, 300, 400, 409, 410, 500, 600, 700, 800, 819, 820, 900, 1000)
 
 # (preset, delta, power, repetitions) of an independent simulation.
@@ -106,10 +120,13 @@ class Reproduction(Result):
 
 def answer(document: Mapping[str, Any]) -> str:
     """How many comparisons hold, in a sentence."""
-    verdicts = [row["verdict"] for row in document["rows"]]
-    compared = [verdict for verdict in verdicts if verdict != "ours"]
-    wrong = compared.count("differs")
-    return f"{len(compared) - wrong} of {len(compared)} comparisons with the paper hold"
+    verdicts = Counter(row["verdict"] for row in document["rows"] if row["verdict"] != "ours")
+    unclear, differ = verdicts["unclear"], verdicts["differs"]
+    compared = verdicts.total()
+    apart = [f"{unclear} unclear"] if unclear else []
+    apart += [f"{differ} differ{'s' if differ == 1 else ''}"] if differ else []
+    held = f"{compared - unclear - differ} of {compared} comparisons hold"
+    return "; ".join([held, ", ".join(apart)] if apart else [held])
 
 
 def reproduce(
@@ -117,7 +134,6 @@ def reproduce(
     repetitions: int = REPETITIONS,
     replays: int = REPLAYS,
     seed: int = 0,
-    replies: Sequence[str] | None = None,
     backend: str = "auto",
     progress: Callable[[str], None] | None = None,
     command: str | None = None,
@@ -127,14 +143,11 @@ def reproduce(
     Parameters
     ----------
     repetitions
-        Of each cell of the power simulation.
+        Of each cell of the power simulation, at least 1.
     replays
-        Of the complete null.
+        Of the complete null, 1 to 2**32 - 1.
     seed
         Of both, and of the packets.
-    replies
-        A model's replies to ``packets(seed=seed)``, in their order, for the controlled audit; None
-        lets the simulated reader answer.
     backend
         As for :func:`janus_jax.audit`.
     progress
@@ -146,15 +159,29 @@ def reproduce(
     -------
     Reproduction
 
+    Raises
+    ------
+    InputError
+        A number is none or out of range, or there is no such backend; nothing was computed.
+    BackendUnavailable
+        The backend that was named cannot run here.
+
+    See Also
+    --------
+    janus_jax.paper.controlled.audit_replies : audit a model's replies to the packets.
+
     References
     ----------
     Janus: *Measurement Under Selection: Decoy-Calibrated Failure Audits for Language Models*, arXiv
     2606.09046.
     """
     clock = Stopwatch()
-    if not 1 <= replays < 2**32:
-        raise InputError(f"--replays is {replays}, but it must be from 1 to {2**32 - 1}")
-    made = packets(seed=seed)
+    seed = _whole("--seed", seed, 0, 2**64 - 1)
+    replays = _whole("--replays", replays, 1, 2**32 - 1)
+    repetitions = _whole("--repetitions", repetitions, 1, MAX_REPETITIONS)
+    studies = _studies(repetitions, seed)
+    if backend != "auto":
+        registry.get(backend)
     say = progress or _silent
     rows: list[Row] = []
     say("exact values")
@@ -162,13 +189,13 @@ def reproduce(
     say("support rules")
     rows += _support_rules()
     say("power")
-    rows += _power(repetitions, seed)
+    rows += _power(studies)
     say("decoys and the complete null")
     rows += _decoys(replays, seed, backend)
     say("controlled audit")
-    frame = replies_frame(made, replies) if replies is not None else _simulated(made)
+    frame = reader_frame(SimulatedReader(), packets(seed=seed))
     audit = audit_replies(frame, backend=backend)
-    rows += _controlled(frame, audit.to_dict(), model=replies is not None)
+    rows += _controlled(frame, audit.to_dict())
     return Reproduction(
         {
             "schema": SCHEMA,
@@ -182,9 +209,23 @@ def reproduce(
     )
 
 
+def _whole(option: str, value: object, least: int, most: int) -> int:
+    """A whole number from a caller, who may have given anything."""
+    try:
+        number = None if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
+    except TypeError:
+        number = None
+    if number is None or not least <= number <= most:
+        raise InputError(f"{option} is {value!r}, but it must be a whole number, {least} to {most}")
+    return number
+
+
 _NOTES = (
     "verdicts: equal = to the digits given; agrees = within four standard errors of the "
-    "difference; ours = nothing to compare with",
+    "difference; differs = neither; ours = nothing to compare with",
+    "verdicts on the effect of K: same direction = it falls from K = 100 to K = 1000, as in the "
+    "paper, or rises where one more decoy is allowed, by more than four standard errors; differs = "
+    "the other way by as much; unclear = neither: more --replays would tell",
     "the powers to compare with are those of an independent simulation of the paper's "
     "configurations (200,000 repetitions a cell, 60,000 for LongBench v2)",
     "the paper's LongBench v2 descriptors are not published: the 41 correlated ones here are ours, "
@@ -198,10 +239,6 @@ _NOTES = (
 
 def _silent(_: str) -> None:
     """Nobody wants to hear."""
-
-
-def _simulated(made: Sequence[Packet]) -> pd.DataFrame:
-    return reader_frame(SimulatedReader(), made)
 
 
 def _given(section: str, what: str, text: str, ours: float, source: str = _PAPER) -> Row:
@@ -269,28 +306,39 @@ def _support_rules() -> Iterator[Row]:
         yield _given(section, f"{preset}: most {what}", most, float(highest))
 
 
-def _power(repetitions: int, seed: int) -> Iterator[Row]:
-    for preset in SIZES:
+def _studies(repetitions: int, seed: int) -> list[Study]:
+    """The power simulations, checked, one for each design."""
+    return [
+        make_study(
+            make_design({"preset": preset}),
+            delta=[cell[1] for cell in POWER if cell[0] == preset],
+            repetitions=repetitions,
+            seed=seed,
+        )
+        for preset in SIZES
+    ]
+
+
+def _power(studies: Sequence[Study]) -> Iterator[Row]:
+    for study in studies:
+        preset = study.design.preset
         cells = [cell for cell in POWER if cell[0] == preset]
-        found = power(
-            preset=preset, delta=[cell[1] for cell in cells], repetitions=repetitions, seed=seed
-        ).document["cells"]
+        found = run_study(study).document["cells"]
         for (_, delta, expected, count), cell in zip(cells, found, strict=True):
-            se = math.sqrt(expected * (1 - expected) / count)
+            # By the expected power: a share of 0 or 1 in few repetitions has an error all the same.
+            variance = expected * (1 - expected)
+            gap = abs(expected - cell["power"])
+            near = gap <= 4 * math.sqrt(variance / count + variance / study.repetitions)
             yield Row(
                 "power",
                 f"{preset}, delta {delta}",
                 expected,
-                se,
+                math.sqrt(variance / count),
                 _SIMULATION,
                 cell["power"],
                 cell["standard_error"],
-                _agreement(expected, se, cell["power"], cell["standard_error"]),
+                "agrees" if near else "differs",
             )
-
-
-def _agreement(a: float, se_a: float, b: float, se_b: float) -> str:
-    return "agrees" if abs(a - b) <= 4 * math.sqrt(se_a**2 + se_b**2) else "differs"
 
 
 def _decoys(replays: int, seed: int, backend: str) -> Iterator[Row]:
@@ -313,9 +361,10 @@ def _decoys(replays: int, seed: int, backend: str) -> Iterator[Row]:
         ("any_selected", "any selection", (0.226, 0.098)),
         ("any_confirmed", "any confirmation", (0.084, 0.037)),
     ):
+        fall, fall_se = _rise(by_lift[1000][name], by_lift[100][name], replays)
         for count, row in by_lift.items():
             expected = dict(zip((100, 1000), paper, strict=True)).get(count)
-            verdict = "ours" if expected is None else _falls(by_lift[100], by_lift[1000], name)
+            verdict = "ours" if expected is None else direction(fall, fall_se)
             yield Row(
                 section,
                 f"{words}, K = {count}",
@@ -330,16 +379,32 @@ def _decoys(replays: int, seed: int, backend: str) -> Iterator[Row]:
             section, f"{words}, exact limit", None, None, None, exact[name], exact[f"{name}_se"],
             "ours",
         )  # fmt: skip
+        for low, high in JUMPS:
+            rise, se = _rise(by_lift[low][name], by_lift[high][name], replays)
+            yield Row(
+                section, f"{words}, rise from K = {low} to {high}", None, None, _SAWTOOTH, rise, se,
+                direction(rise, se),
+            )  # fmt: skip
 
 
-def _falls(first: Mapping[str, Any], last: Mapping[str, Any], name: str) -> str:
-    gap = first[name] - last[name]
-    se = math.hypot(first[f"{name}_se"], last[f"{name}_se"])
-    return "same direction" if gap > 4 * se else "differs"
+def _rise(low: float, high: float, count: int) -> tuple[float, float]:
+    """How much larger the second of two shares is, and the standard error were they equal.
+
+    Both come from the same replays, so the error of independent ones is on the safe side.
+    """
+    mean = (low + high) / 2
+    return high - low, math.sqrt(2 * mean * (1 - mean) / count)
 
 
-def _controlled(frame: pd.DataFrame, document: Mapping[str, Any], *, model: bool) -> Iterator[Row]:
-    section = "controlled audit, " + ("the replies given" if model else "a simulated reader")
+def direction(change: float, se: float) -> str:
+    """The verdict on a change that should be positive."""
+    if abs(change) <= 4 * se:
+        return "unclear"
+    return "same direction" if change > 0 else "differs"
+
+
+def _controlled(frame: pd.DataFrame, document: Mapping[str, Any]) -> Iterator[Row]:
+    section = "controlled audit, a simulated reader"
     found = {d["name"]: d for d in document["descriptors"]}
     for side, paper in ((True, 52 / 80), (False, 6 / 80)):
         rate = float(frame.loc[frame["long_chain"] == side, "wrong"].mean())

@@ -15,13 +15,10 @@ from janus_jax.readers import opening
 from janus_jax.readers.growing import GrowingColumn
 from janus_jax.readers.opening import TextFile, too_long
 from janus_jax.readers.part import Part, column_names
+from janus_jax.readers.strict_json import STRICT, RepeatedKey
 from janus_jax.table import Column
 
 _NOTED = 8  # columns named in a note before "and N more"
-
-
-class _RepeatedKey(ValueError):
-    """A key that an object holds more than once."""
 
 
 def read_json_lines(file: TextFile) -> Part:
@@ -37,7 +34,6 @@ def read_json_lines(file: TextFile) -> Part:
         or a nested name that collides with another; each names the line.
     """
     records = _Records(file.path)
-    decoder = json.JSONDecoder(object_pairs_hook=_unique)
     lines: list[int] = []
     try:
         for number, line in enumerate(file.text, 1):
@@ -45,7 +41,7 @@ def read_json_lines(file: TextFile) -> Part:
                 raise too_long(file.path, number)
             text = (line.lstrip("\ufeff") if number == 1 else line).strip(" \t\r\n")
             if text:
-                records.add(_object(decoder, text, file.path, number), number)
+                records.add(_object(text, file.path, number), number)
                 lines.append(number)
     except UnicodeDecodeError as error:
         raise file.undecodable(error) from None
@@ -56,20 +52,11 @@ def read_json_lines(file: TextFile) -> Part:
     return Part(file.path, columns, len(lines), starts, "line", records.notes(columns))
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) != len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise _RepeatedKey(f"key {repeated!r} occurs {names.count(repeated)} times in one object")
-    return record
-
-
-def _object(decoder: json.JSONDecoder, text: str, path: str, line: int) -> dict[str, Any]:
+def _object(text: str, path: str, line: int) -> dict[str, Any]:
     where = f"{path} line {line}"
     try:
-        value: object = decoder.decode(text)
-    except _RepeatedKey as error:
+        value: object = STRICT.decode(text)
+    except RepeatedKey as error:
         raise InputError(f"{where}: {error}; keep one of them") from None
     except json.JSONDecodeError as error:
         if text in ("{", "["):

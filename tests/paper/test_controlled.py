@@ -12,12 +12,14 @@ import pytest
 from janus_jax import InputError
 from janus_jax.paper.controlled import (
     DESCRIPTORS,
+    audit_replies,
     controlled_audit,
     reader_frame,
     replies_frame,
 )
 from janus_jax.paper.packets import Packet, packets
 from janus_jax.paper.reader import SimulatedReader
+from tests.audits import cli
 
 TEN = [
     "long_chain",
@@ -133,8 +135,21 @@ def test_errors_that_have_nothing_to_do_with_packets_confirm_nothing(made: list[
 
 
 def test_a_reader_without_errors_leaves_nothing_to_audit() -> None:
-    with pytest.raises(InputError, match="all 160 examples are right"):
+    with pytest.raises(InputError, match="all 160 replies are right"):
         controlled_audit(SimulatedReader(span=None))
+
+
+def test_replies_collected_elsewhere_are_audited_alike(made: list[Packet]) -> None:
+    reader = SimulatedReader()
+    replies = [reader(packet.text, packet.question) for packet in made]
+    audited = audit_replies(replies_frame(made, replies), permutations=99, backend="numpy")
+    expected = controlled_audit(permutations=99, backend="numpy")
+    assert cli.without_run(audited.document) == cli.without_run(expected.document)
+
+
+def test_replies_that_are_all_wrong_leave_nothing_to_audit(made: list[Packet]) -> None:
+    with pytest.raises(InputError, match="all 160 replies are wrong"):
+        audit_replies(replies_frame(made, ["no idea"] * 160))
 
 
 def test_importing_the_modules_imports_neither_jax_nor_pandas() -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from janus_jax import InputError
-from janus_jax.paper.packets import Factors, Packet, exact_match, json_lines, packets, record
+from janus_jax.paper.packets import Factors, Packet, json_lines, packets, record
 
 Table = list[dict[str, str]]
 
@@ -197,14 +197,29 @@ def test_a_packet_depends_on_seed_cell_and_number_alone(made: list[Packet]) -> N
     some = {packet.id: packet for packet in made}
     assert all(some[packet.id] == packet for packet in packets(2))
     other = packets(5, seed=1)
-    assert [packet.id for packet in other] == [packet.id for packet in made]
     assert not {packet.text for packet in other} & {packet.text for packet in made}
+
+
+def test_ids_name_seed_cell_and_number(made: list[Packet]) -> None:
+    assert [made[place].id for place in (0, 7, 159)] == [
+        "seed0-cell00-task0",
+        "seed0-cell01-task2",
+        "seed0-cell31-task4",
+    ]
+    assert packets(1, seed=2**64 - 1)[31].id == f"seed{2**64 - 1}-cell31-task0"
+
+
+def test_prompts_ask_for_the_cabinet_alone(made: list[Packet]) -> None:
+    for packet in made:
+        *_, question, how = packet.prompt.splitlines()
+        assert question == f"Question: {packet.question}"
+        assert "cabinet alone" in how
 
 
 def test_pinned_packets(made: list[Packet]) -> None:
     # Replies already given to these packets lose their meaning if this changes.
     digest = hashlib.sha256(json_lines(made).encode()).hexdigest()
-    assert digest == "5c10861af4db8288d5a590ae0cf6de6068a66d442203c72b4ba1652b8927922d"
+    assert digest == "745f807cd00064dc6f68046d5fdb271c3ae49f3daf4dbb8032ffbc68d1710fc3"
 
 
 def test_json_lines_hold_what_a_model_needs(made: list[Packet]) -> None:
@@ -218,25 +233,6 @@ def test_json_lines_hold_what_a_model_needs(made: list[Packet]) -> None:
         assert entry["prompt"].startswith(packet.text)
         assert packet.question in entry["prompt"]
         assert not any(name in entry["prompt"] for name in (packet.id, *FACTORS))
-
-
-@pytest.mark.parametrize(
-    ("reply", "matches"),
-    [
-        ("C-381", True),
-        ("  c-381\n", True),
-        ("C-381.", False),
-        ("Cabinet C-381", False),
-        ("C -381", False),
-        ("", False),
-    ],
-)
-def test_exact_match(reply: str, matches: bool) -> None:
-    assert exact_match(reply, "C-381") == matches
-
-
-def test_exact_match_collapses_white_space() -> None:
-    assert exact_match("Mill\t\n  COURT ", " mill court")
 
 
 def test_numbers_out_of_range_are_refused() -> None:

@@ -1,13 +1,15 @@
-"""The numbers of the paper, and a model's replies to the packets."""
+"""The numbers of the paper."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+import re
 from typing import Any
 
 import pytest
 
+from janus_jax import InputError, reproduce
+from janus_jax.paper import reproduce as module
+from janus_jax.paper.controlled import DESCRIPTORS
 from tests.audits import cli
 
 QUICK = ("--repetitions", "2000", "--replays", "4000", "--backend", "numpy", "--quiet")
@@ -26,6 +28,61 @@ def test_nothing_differs(rows: dict[str, dict[str, Any]]) -> None:
     assert [row["what"] for row in rows.values() if row["verdict"] == "differs"] == []
     assert (
         sum(row["verdict"] in ("equal", "agrees", "same direction") for row in rows.values()) > 30
+    )
+
+
+def test_what_is_compared_and_with_what(rows: dict[str, dict[str, Any]]) -> None:
+    verdicts = {row["verdict"] for row in rows.values()}
+    assert verdicts <= {"equal", "agrees", "same direction", "unclear", "ours"}
+    assert [row["what"] for row in rows.values() if row["section"].startswith("controlled")][
+        2:
+    ] == [f"{name} confirmed (1 = yes)" for name in DESCRIPTORS]
+    # Falls from K = 100 to 1000 and the first jumps are clear in 4,000 replays.
+    for name in ("any selection, K = 100", "any selection, K = 1000", "any confirmation, K = 100"):
+        assert rows[name]["verdict"] == "same direction"
+    for name in ("any selection", "any confirmation"):
+        for low, high in ((409, 410), (819, 820)):
+            row = rows[f"{name}, rise from K = {low} to {high}"]
+            rise = rows[f"{name}, K = {high}"]["ours"] - rows[f"{name}, K = {low}"]["ours"]
+            assert row["ours"] == pytest.approx(rise, abs=1e-12)
+            assert row["verdict"] == ("same direction" if rise > 4 * row["ours_se"] else "unclear")
+        assert rows[f"{name}, rise from K = 409 to 410"]["verdict"] == "same direction"
+
+
+@pytest.mark.parametrize(
+    ("change", "se", "verdict"),
+    [
+        (0.05, 0.01, "same direction"),
+        (0.04, 0.01, "unclear"),
+        (0.0, 0.0, "unclear"),
+        (-0.04, 0.01, "unclear"),
+        (-0.05, 0.01, "differs"),
+    ],
+)
+def test_a_direction_takes_four_standard_errors(change: float, se: float, verdict: str) -> None:
+    assert module.direction(change, se) == verdict
+
+
+def test_few_replays_are_unclear_and_counted_apart() -> None:
+    run = cli.call("reproduce", "--replays", "1", "--repetitions", "50", "--quiet")
+    assert run.status == 0, run.err
+    first, *_ = run.out.splitlines()
+    assert first == "31 of 39 comparisons hold; 8 unclear."
+    assert " differs\n" not in run.out
+    for words in ("same direction = ", "unclear = ", "agrees = ", "ours = "):
+        assert words in run.out
+
+
+def test_the_answer_counts_what_holds() -> None:
+    def said(*verdicts: str) -> str:
+        return module.answer({"rows": [{"verdict": verdict} for verdict in verdicts]})
+
+    held = ["equal", "agrees", "same direction"]
+    assert said(*held, "ours") == "3 of 3 comparisons hold"
+    assert said(*held, "unclear", "ours") == "3 of 4 comparisons hold; 1 unclear"
+    assert said(*held, "differs") == "3 of 4 comparisons hold; 1 differs"
+    assert said("equal", "unclear", "differs", "differs") == (
+        "1 of 4 comparisons hold; 1 unclear, 2 differ"
     )
 
 
@@ -72,77 +129,42 @@ def test_the_correlated_library_has_41_different_eligible_descriptors() -> None:
     assert (on.sum() >= 8).all()
 
 
-def written(tmp_path: Path) -> tuple[Path, list[dict[str, Any]]]:
-    path = tmp_path / "packets.jsonl"
-    assert cli.call("reproduce", "--packets", path).status == 0
-    return path, [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def replies_file(path: Path, replies: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(reply) + "\n" for reply in replies), encoding="utf-8")
-    return path
-
-
-def test_a_models_replies_are_audited(tmp_path: Path) -> None:
-    _, packets = written(tmp_path)
-    assert len(packets) == 160
-    # A "model" that is wrong just where the chain is long and the format flat.
-    replies = [
-        {
-            "id": packet["id"],
-            "reply": "no idea"
-            if packet["long_chain"] and packet["flat_format"]
-            else packet["answer"],
-        }
-        for packet in packets
-    ]
-    path = replies_file(tmp_path / "replies.jsonl", replies[::-1])
-    run = cli.call("reproduce", *QUICK, "--replies", path, "--json", "-")
-    assert run.status == 0, run.err
-    ours = {row["what"]: row["ours"] for row in cli.parse(run.out)["rows"]}
-    assert ours["error rate, long_chain on (paper: its own reader)"] == 0.5
-    assert ours["error rate, long_chain off (paper: its own reader)"] == 0.0
-    assert ours["flat_x_long confirmed (1 = yes)"] == 1
-
-
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("words", "message"),
     [
-        (lambda r: r[1:], "no reply to 1 of 160 packets, the first 'cell00-task0'"),
-        (lambda r: [*r, r[0]], "a second reply to 'cell00-task0'"),
-        (lambda r: [{**r[0], "id": "nobody"}, *r[1:]], "line 1: 'nobody' is no packet's id"),
-        (lambda r: [{"id": r[0]["id"], "reply": 7}, *r[1:]], "line 1: expected"),
-        (lambda r: [["id"], *r[1:]], "line 1: expected"),
+        (("--replays", "0"), "--replays is '0'"),
+        (("--replays", str(2**32)), f"--replays is {2**32}, but it must be a whole number, 1 to"),
+        (("--repetitions", "x"), "--repetitions is 'x'"),
+        (("--repetitions", "99999999"), "--repetitions is 99999999, but it must be"),
+        (("--seed", str(2**64)), f"--seed is {2**64}, but it must be"),
+        (("--backend", "abacus"), "there is no backend 'abacus'"),
+        (("--out", "somewhere"), "--out goes with --replies"),
+        (("--json", ""), "--json is empty"),
     ],
 )
-def test_replies_that_do_not_fit_are_refused(tmp_path: Path, change: Any, words: str) -> None:
-    _, packets = written(tmp_path)
-    replies = [{"id": packet["id"], "reply": packet["answer"]} for packet in packets]
-    path = replies_file(tmp_path / "replies.jsonl", change(replies))
-    run = cli.call("reproduce", *QUICK, "--replies", path)
-    assert run.status == 2
-    assert run.out == ""
-    assert words in cli.one_message(run.err)
-
-
-def test_broken_json_names_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "replies.jsonl"
-    path.write_text('\n{"id": "cell00-task0", "rep', encoding="utf-8")
-    run = cli.call("reproduce", *QUICK, "--replies", path)
-    assert run.status == 2
-    assert "line 2: not a JSON object" in cli.one_message(run.err)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--replays", "0"),
-        ("--repetitions", "x"),
-        ("--replies", "absent.jsonl"),
-        ("--packets", "a", "--replies", "b"),
-    ],
-)
-def test_wrong_use(words: tuple[str, ...]) -> None:
+def test_wrong_use_is_refused_before_anything_is_computed(
+    words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_exact_values", lambda: pytest.fail("it computes already"))
     run = cli.call("reproduce", "--quiet", *words)
     assert run.status == 2
-    cli.one_message(run.err)
+    assert run.out == ""
+    assert message in cli.one_message(run.err)
+
+
+@pytest.mark.parametrize("name", ["replays", "repetitions", "seed"])
+@pytest.mark.parametrize("value", ["50", 2.0, True, None, -1])
+def test_python_takes_whole_numbers(name: str, value: Any) -> None:
+    with pytest.raises(InputError, match=f"--{name} is {re.escape(repr(value))}, but it must be"):
+        reproduce(**{name: value})
+
+
+def test_a_run_that_is_interrupted_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "_decoys", interrupted)
+    run = cli.call("reproduce", *QUICK)
+    assert (run.status, run.out) == (130, "")
+    assert run.err.startswith("janus-jax: interrupted: nothing was written; fewer --repetitions")
+    assert "--checkpoint" not in run.err
