@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from janus_jax.auditing import audit as audit
     from janus_jax.behaviour.power import PowerResult as PowerResult
     from janus_jax.behaviour.power import power as power
+    from janus_jax.behaviour.power_audit import audit_design as audit_design
     from janus_jax.behaviour.replay import ReplayResult as ReplayResult
     from janus_jax.behaviour.replay import replay as replay
     from janus_jax.behaviour.sensitivity import SensitivityResult as SensitivityResult
     from janus_jax.behaviour.sensitivity import sensitivity as sensitivity
+    from janus_jax.mining.proposing import propose as propose
     from janus_jax.paper.reproduce import Reproduction as Reproduction
     from janus_jax.paper.reproduce import reproduce as reproduce
     from janus_jax.result import AuditResult as AuditResult
@@ -33,7 +35,9 @@ _LAZY = {
     "Reproduction": "janus_jax.paper.reproduce",
     "SensitivityResult": "janus_jax.behaviour.sensitivity",
     "audit": "janus_jax.auditing",
+    "audit_design": "janus_jax.behaviour.power_audit",
     "power": "janus_jax.behaviour.power",
+    "propose": "janus_jax.mining.proposing",
     "replay": "janus_jax.behaviour.replay",
     "reproduce": "janus_jax.paper.reproduce",
     "sensitivity": "janus_jax.behaviour.sensitivity",
@@ -46,7 +50,9 @@ __all__ = [  # noqa: RUF022
     "Reproduction",
     "SensitivityResult",
     "audit",
+    "audit_design",
     "power",
+    "propose",
     "replay",
     "reproduce",
     "sensitivity",

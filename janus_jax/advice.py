@@ -26,22 +26,36 @@ def design_warnings(plan: Plan, prepared: Prepared, shuffled: Problem) -> list[s
 
 
 def _warnings(plan: Plan, prepared: Prepared, shuffled: Problem) -> Iterator[str]:
-    size, part = prepared.library_size, prepared.part(DISCOVERY)
     yield from _reading_warnings(plan, prepared)
-    if not size:
+    if not prepared.library_size:
         yield "no descriptor is eligible, so nothing is tested; the reasons are listed"
         return
+    if not plan.cluster:
+        yield from few_decoys(plan, prepared)
+    yield from few_for_correction(plan, prepared, shuffled)
+    yield from few_for_one_p_value(plan, shuffled, "max-T")
+    yield from few_labellings(plan, prepared, shuffled)
+    yield from one_sided(prepared)
+    yield from impossible(prepared, plan)
+
+
+def few_decoys(plan: Plan, prepared: Prepared) -> Iterator[str]:
+    """The literal decoys are so few that their luck decides."""
+    size = prepared.library_size
     allowed = math.floor(Fraction(plan.q) * plan.decoys / size)
-    if allowed < _EXPECTED_DECOYS and not plan.cluster:
+    if allowed < _EXPECTED_DECOYS:
         yield (
             f"K = {plan.decoys} decoys are few for L = {size} descriptors: a single finding is "
             f"allowed {allowed} decoys at q = {plan.q}, so the literal decoy rule depends on its "
             f"seed; use --decoys {math.ceil(_EXPECTED_DECOYS * size / Fraction(plan.q))}"
             + ("" if plan.rule == "decoys_exact" else " or --rule decoys_exact")
         )
-    alpha, count = Fraction(plan.alpha), plan.permutations
-    possible = arrangements(shuffled, count)
-    if possible is None and Fraction(size, count + 1) > alpha:
+
+
+def few_for_correction(plan: Plan, prepared: Prepared, shuffled: Problem) -> Iterator[str]:
+    """No p-value of the shared permutations can survive a correction for the library."""
+    alpha, count, size = Fraction(plan.alpha), plan.permutations, prepared.library_size
+    if arrangements(shuffled, count) is None and Fraction(size, count + 1) > alpha:
         floor = float(min(Fraction(size, count + 1), Fraction(1)))
         yield (
             f"B = {count} permutations cannot give a Monte-Carlo p-value below "
@@ -50,17 +64,33 @@ def _warnings(plan: Plan, prepared: Prepared, shuffled: Problem) -> Iterator[str
             f"{math.ceil(size / alpha) - 1}"
             + ("" if plan.cluster else ". p_exact and its BH adjustment don't depend on B")
         )
-    if possible is None and Fraction(1, count + 1) > alpha:
+
+
+def few_for_one_p_value(plan: Plan, shuffled: Problem, by: str) -> Iterator[str]:
+    """Not even one p-value of the shared permutations can reach the level."""
+    alpha, count = Fraction(plan.alpha), plan.permutations
+    if arrangements(shuffled, count) is None and Fraction(1, count + 1) > alpha:
         yield (
-            f"B = {count} permutations cannot reach alpha = {plan.alpha} by max-T; that takes "
+            f"B = {count} permutations cannot reach alpha = {plan.alpha} by {by}; that takes "
             f"B >= {math.ceil(1 / alpha) - 1}"
         )
-    if possible is not None and Fraction(1, possible) > alpha and 0 < part.error_count < part.n:
+
+
+def few_labellings(plan: Plan, prepared: Prepared, shuffled: Problem) -> Iterator[str]:
+    """There are so few labellings that no p-value can reach the level."""
+    part, possible = prepared.part(DISCOVERY), arrangements(shuffled, plan.permutations)
+    rare = possible is not None and Fraction(1, possible) > Fraction(plan.alpha)
+    if possible is not None and rare and 0 < part.error_count < part.n:
         yield (
             f"only {possible} distinct labelling{'s exist' if possible > 1 else ' exists'}, so no "
             f"permutation p-value can be below {1 / possible:.4g}, above alpha = {plan.alpha}"
             + ("; --cluster and --strata leave little to exchange" if plan.cluster else "")
         )
+
+
+def one_sided(prepared: Prepared) -> Iterator[str]:
+    """Every example of a split is right, or every one wrong."""
+    part = prepared.part(DISCOVERY)
     if part.error_count in (0, part.n):
         side = "right" if part.error_count == 0 else "wrong"
         yield f"every discovery example is {side}: no descriptor can be selected"
@@ -69,7 +99,6 @@ def _warnings(plan: Plan, prepared: Prepared, shuffled: Problem) -> Iterator[str
         if held.error_count in (0, held.n):
             side = "right" if held.error_count == 0 else "wrong"
             yield f"every holdout example is {side}: nothing can be confirmed"
-    yield from impossible(prepared, plan)
 
 
 def _reading_warnings(plan: Plan, prepared: Prepared) -> Iterator[str]:

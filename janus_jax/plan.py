@@ -446,9 +446,13 @@ def whole_number(option: str, value: object, least: int, most: int, more: str = 
     text = str(value).strip()
     if isinstance(value, bool) or not text.lstrip("+-").isdecimal():
         raise InputError(f"{option} {text!r} is not a whole number{more}")
-    if not least <= int(text) <= most:
-        raise InputError(f"{option} is {int(text)}, but it must be from {least} to {most}")
-    return int(text)
+    try:
+        whole = int(text)
+    except ValueError:  # two signs, or more digits than anyone means
+        raise InputError(f"{option} {text!r} is not a whole number{more}") from None
+    if not least <= whole <= most:
+        raise InputError(f"{option} is {whole}, but it must be from {least} to {most}")
+    return whole
 
 
 def _choice(name: str, value: object, choices: tuple[str, ...]) -> None:

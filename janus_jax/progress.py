@@ -32,19 +32,30 @@ class Pace:
         Seconds from any fixed moment.
     what
         What is counted, in the plural.
+    searching
+        Whether nobody knows beforehand how many there will be. A run whose total changes on the way
+        turns out to be such a one.
     """
 
     def __init__(
-        self, clock: Callable[[], float] = time.monotonic, what: str = "permutations"
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        what: str = "permutations",
+        *,
+        searching: bool = False,
     ) -> None:
         self._clock = clock
         self._what = what
         self._reports = 0
+        self._total: int | None = None
+        self._known = not searching
         self._start = self._first_call = self._now = (clock(), 0)
 
-    def report(self, done: int) -> None:
-        """Note that ``done`` of them are done by now."""
+    def report(self, done: int, total: int) -> None:
+        """Note that ``done`` of ``total`` are done by now."""
         self._now = (self._clock(), done)
+        self._known = self._known and self._total in (None, total)
+        self._total = total
         self._reports += 1
         if self._reports == 1:
             self._start = self._now
@@ -63,15 +74,22 @@ class Pace:
         seconds, done = self._now[0] - since[0], self._now[1] - since[1]
         return done / seconds if seconds > 0 and done > 0 else None
 
-    def words(self, total: int) -> str:
-        """One line: done, wanted, rate, time left."""
-        done = self._now[1]
-        text = f"{done:,} of {total:,} {self._what} ({100 * done // max(total, 1)}%)"
-        rate = self.rate
+    @property
+    def total(self) -> int | None:
+        """How many are wanted in all; None where that is not known."""
+        return self._total if self._known else None
+
+    def words(self) -> str:
+        """One line: done, wanted, rate, time left; only what is known."""
+        done, total, rate = self._now[1], self.total, self.rate
+        if total is None:
+            text = f"{done:,} {self._what} so far"
+        else:
+            text = f"{done:,} of {total:,} {self._what} ({100 * done // max(total, 1)}%)"
         if rate is None:
             return text
-        pace = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
-        return f"{text}, {pace} a second, {duration((total - done) / rate)} left"
+        text += f", {rate:,.0f} a second" if rate >= 10 else f", {rate:.2g} a second"
+        return text if total is None else f"{text}, {duration((total - done) / rate)} left"
 
 
 def duration(seconds: float) -> str:
@@ -96,10 +114,10 @@ def lines(stream: TextIO, prefix: str, pace: Pace) -> Progress:
 
     def show(done: int, total: int) -> None:
         nonlocal due
-        pace.report(done)
+        pace.report(done, total)
         if done < total and pace.elapsed >= due:
             due = pace.elapsed + LINE_EVERY
-            print(f"{prefix}: {pace.words(total)}", file=stream, flush=True)
+            print(f"{prefix}: {pace.words()}", file=stream, flush=True)
 
     return show
 
@@ -121,10 +139,12 @@ def bar(stream: TextIO, pace: Pace) -> Generator[Progress]:
     task = shown.add_task("", total=None)
 
     def show(done: int, total: int) -> None:
-        pace.report(done)
+        pace.report(done, total)
         if pace.elapsed < QUIET_FOR:
             return
-        shown.update(task, completed=done, total=total, description=pace.words(total))
+        if pace.total is None:  # a bar that only moves
+            shown.tasks[0].total = None
+        shown.update(task, completed=done, total=pace.total, description=pace.words())
         shown.start()  # does nothing when it has started
 
     try:
@@ -135,13 +155,22 @@ def bar(stream: TextIO, pace: Pace) -> Generator[Progress]:
 
 @contextmanager
 def reporting(
-    stream: TextIO, prefix: str, *, quiet: bool, what: str = "permutations"
+    stream: TextIO,
+    prefix: str,
+    *,
+    quiet: bool,
+    what: str = "permutations",
+    searching: bool = False,
 ) -> Generator[Progress | None]:
-    """Choose what suits the stream; None when nothing is to be shown."""
+    """Choose what suits the stream; None when nothing is to be shown.
+
+    ``what`` and ``searching`` are those of :class:`Pace`.
+    """
+    pace = Pace(what=what, searching=searching)
     if quiet:
         yield None
     elif stream.isatty():
-        with bar(stream, Pace(what=what)) as show:
+        with bar(stream, pace) as show:
             yield show
     else:
-        yield lines(stream, prefix, Pace(what=what))
+        yield lines(stream, prefix, pace)

@@ -8,8 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from janus_jax.errors import InputError
-from janus_jax.logs.choose import Choices
-from janus_jax.logs.formats import find_logs, read_logs
+from janus_jax.logs.choose import TEXTS, Choices
+from janus_jax.logs.formats import (
+    TABLE,
+    belongs_to_a_log,
+    find_logs,
+    read_logs,
+    unrecognised,
+)
 from janus_jax.plan import Plan, with_outcome
 from janus_jax.readers import read as read_table
 from janus_jax.table import Table
@@ -122,22 +128,47 @@ def read(
         plan has no outcome.
     """
     paths = _paths(source)
-    found = find_logs(paths, options.choices.format) if paths else None
-    if found is not None:
-        outcome = plan.error or plan.correct or plan.score
-        before = {name: value for name, value in (planned or {}).items() if name != "format"}
-        choices = replace(
-            options.choices,
-            score=options.choices.score or outcome,
-            coordinates={**before, **options.choices.coordinates},
-        )
-        table = read_logs(*found, choices)
+    logs = find_logs(paths, options.choices.format) if paths else None
+    outcome = plan.error or plan.correct or plan.score
+    if logs is not None:
+        choices = _completed(options.choices, plan, outcome, planned or {})
+        table = read_logs(logs, choices)
         return table, with_outcome(plan, table.log.outcome if table.log else None)
-    plan = with_outcome(plan, None)
+    if options.choices.format != TABLE:
+        says = belongs_to_a_log(paths, named_outcome=outcome is not None)
+        if says is not None:
+            raise InputError(says)
+        says = None if outcome else unrecognised(paths)
+        if says is not None:
+            raise InputError(
+                f"{says}; a table needs an outcome: exactly one of --error COL, --correct COL, "
+                "--score COL --pass-at X"
+            )
     if chosen := _log_words(options.choices):
         what = f"{paths[0]} is an ordinary table" if paths else "this is an ordinary table"
         raise InputError(f"{chosen} chooses among the attempts of an evaluation log, but {what}")
+    plan = with_outcome(plan, None)
     return read_table(source, delimiter=options.delimiter, encoding=options.encoding), plan
+
+
+def _completed(
+    choices: Choices, plan: Plan, outcome: str | None, planned: Mapping[str, str]
+) -> Choices:
+    """The choices with what a plan says."""
+    if outcome is not None and choices.score not in (None, outcome):
+        raise InputError(
+            f"--metric (or --scorer) names {choices.score}, but the outcome is {outcome}; name one"
+        )
+    before = {n: value for n, value in planned.items() if n not in ("format", TEXTS)}
+    texts = tuple(planned[TEXTS].split(",")) if TEXTS in planned else ()
+    return replace(
+        choices,
+        score=choices.score or outcome,
+        coordinates={**before, **choices.coordinates},
+        texts=choices.texts or texts,
+        kind="error" if plan.error else "correct" if plan.pass_at is None else "score",
+        na=plan.na,
+    )
 
 
 def _paths(source: object) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TextIO
+from collections.abc import Collection, Sequence
+from itertools import zip_longest
+from typing import Final, TextIO
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from janus_jax.plans.proposed import JUDGED_HEADER, judged_answer, judged_rows
@@ -34,19 +34,36 @@ _STYLES = {
     "ineligible": "dim",
 }
 _FILE_WIDTH = 180
-_LEFT_OUT_FIRST = (
+_NAME_WIDTH: Final = 40
+"""Names that are longer fold before a column is left out; at most half of a terminal is theirs."""
+_GAP: Final = 2
+
+# The columns that are left out where there is no room, in this order. Readers are told to read the
+# interval of the holdout lift; an adjusted lift is shown only where the plan asked for it.
+_TESTED_LEFT_OUT: Final = (
     "stability",
     "holdout off",
     "holdout on",
     "errors off",
     "errors on",
-    "p BH",
     "p max-T",
+    "p BH",
+    "p exact",
+    "p clusters",
+    "lift",
+    "holdout lift",
+    "adjusted",
+    "holdout adjusted",
     "holdout 95%",
-    "confirmed |lift|",
-    "confirmed in holdout",
-    "in holdout",
-    "mean |lift|",
+)
+_METHODS_LEFT_OUT: Final = ("confirmed |lift|", "confirmed in holdout", "in holdout", "mean |lift|")
+_JUDGED_LEFT_OUT: Final = (
+    "score",
+    "rank",
+    "proposal errors on",
+    "discovery lift",
+    "lift there",
+    "holdout lift",
 )
 _SHOWN = 40  # descriptors listed before "... more"
 
@@ -70,14 +87,101 @@ def print_answer(console: Console, said: str) -> None:
     console.print(Text(f"{said[:1].upper()}{said[1:]}.", style="bold"))
 
 
-def print_table(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A plain table: the first column is words, the others are numbers."""
-    grid = Table(box=None, header_style="bold", pad_edge=False)
-    for index, name in enumerate(header):
-        grid.add_column(name, justify="right" if index else "left", overflow="fold")
-    for row in rows:
-        grid.add_row(*map(Text, row))
-    console.print(grid, soft_wrap=False)
+def print_table(
+    console: Console,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    words: Collection[str] = (),
+    leave_out: Sequence[str] = (),
+    styles: Sequence[str] = (),
+) -> None:
+    """A plain table: the first column is names, the others are numbers and stand to the right.
+
+    Where a terminal is too narrow, names fold at their spaces, then columns are left out, and those
+    are said. Numbers never fold.
+
+    Parameters
+    ----------
+    header
+        The names of the columns.
+    rows
+        As many cells each.
+    words
+        Names of columns that hold words, beside the first.
+    leave_out
+        Names of columns, those that can best be missed first.
+    styles
+        One for each row, or none.
+    """
+    wordy = {0, *(index for index, name in enumerate(header) if name in words)}
+    shown, widths = _fitting(header, rows, wordy, leave_out, console.width)
+    for number, row in enumerate([header, *rows]):
+        style = "bold" if not number else styles[number - 1] if styles else ""
+        cells = [_folded(console, row[index], widths[index]) for index in shown]
+        for line in zip_longest(*cells, fillvalue=""):
+            padded = (
+                _padded(text, widths[index], left=index in wordy)
+                for index, text in zip(shown, line, strict=True)
+            )
+            console.print(Text((" " * _GAP).join(padded).rstrip(), style=style))
+    left_out = dict.fromkeys(name for index, name in enumerate(header) if index not in shown)
+    if left_out:
+        console.print(f"(a wider terminal also shows {', '.join(left_out)})", style="dim")
+
+
+def _folded(console: Console, text: str, width: int) -> list[str]:
+    """A cell as lines, folded at spaces; a word folds only where it is wider than the column."""
+    if cell_len(text) <= width:
+        return [text]
+    return [line.plain.rstrip() for line in Text(text).wrap(console, width, overflow="fold")]
+
+
+def _padded(text: str, width: int, *, left: bool) -> str:
+    blanks = " " * (width - cell_len(text))
+    return text + blanks if left else blanks + text
+
+
+def _fitting(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    wordy: Collection[int],
+    leave_out: Sequence[str],
+    width: int,
+) -> tuple[list[int], list[int]]:
+    """The columns that fit, and the width of every column."""
+    columns = list(zip(header, *rows, strict=True))
+    natural = [max(map(cell_len, column)) for column in columns]
+    least = [
+        max(map(_longest_word, column))
+        if index in wordy
+        else max(_longest_word(column[0]), *map(cell_len, column[1:]), 0)
+        for index, column in enumerate(columns)
+    ]
+    widths, shown = natural.copy(), list(range(len(header)))
+    comfortable = min(natural[0], max(least[0], min(_NAME_WIDTH, width // 2)))
+
+    def excess() -> int:
+        return sum(widths[index] + _GAP for index in shown) - _GAP - width
+
+    def shrink(index: int, floor: int) -> None:
+        widths[index] -= max(0, min(excess(), widths[index] - floor))
+
+    shrink(0, comfortable)
+    for name in leave_out:
+        if excess() <= 0:
+            break
+        shown = [index for index in shown if header[index] != name]
+    # What was taken from the names before columns went is given back where there is room now.
+    widths[0] = min(natural[0], widths[0] + max(0, -excess()))
+    for index in (*shown[1:], 0):
+        shrink(index, least[index])
+    shrink(0, 1)  # nothing else is left
+    return shown, widths
+
+
+def _longest_word(text: str) -> int:
+    return max(map(cell_len, text.split()), default=0)
 
 
 def print_result(document: Document, stream: TextIO) -> None:
@@ -92,12 +196,19 @@ def print_result(document: Document, stream: TextIO) -> None:
     tested = [d for d in ranked(document) if d["status"] != "ineligible"]
     if tested:
         header, row = table(document)
-        rows = [(row(d), _STYLES[d["status"]]) for d in tested[:_SHOWN]]
-        _print_table(console, header, rows)
+        print_table(
+            console,
+            header,
+            [row(d) for d in tested[:_SHOWN]],
+            words=("status",),
+            leave_out=_TESTED_LEFT_OUT,
+            styles=[_STYLES[d["status"]] for d in tested[:_SHOWN]],
+        )
         if len(tested) > _SHOWN:
             console.print(f"... and {len(tested) - _SHOWN} more; --out DIR lists them all")
         console.print()
-        _print_table(console, METHOD_HEADER, [(row, "") for row in method_rows(document)])
+        methods = list(method_rows(document))
+        print_table(console, METHOD_HEADER, methods, leave_out=_METHODS_LEFT_OUT)
         console.print("* the primary rule", style="dim")
     if "proposed" in document:
         console.print()
@@ -105,7 +216,7 @@ def print_result(document: Document, stream: TextIO) -> None:
         rows = judged_rows(document["proposed"], STATUS_WORDS)[:_SHOWN]
         if rows:
             shown = [[printable(name), *rest] for name, *rest in rows]
-            _print_table(console, JUDGED_HEADER, [(row, "") for row in shown])
+            print_table(console, JUDGED_HEADER, shown, leave_out=_JUDGED_LEFT_OUT)
     _print_list(
         console,
         "Not eligible",
@@ -120,35 +231,6 @@ def print_result(document: Document, stream: TextIO) -> None:
     for note in document["notes"]:
         console.print(f"- {printable(note)}", style="dim")
     console.print(ran_on(document), style="dim")
-
-
-def _print_table(
-    console: Console, header: Sequence[str], rows: Sequence[tuple[list[str], str]]
-) -> None:
-    """A table of the columns that fit: the names and the most telling ones always do."""
-    shown = _fitting(header, [row for row, _ in rows], console.width)
-    grid = Table(box=None, header_style="bold", pad_edge=False)
-    for index in shown:
-        right = index > 1 or (header is METHOD_HEADER and index == 1)
-        grid.add_column(header[index], justify="right" if right else "left", overflow="fold")
-    for row, style in rows:
-        grid.add_row(*(Text(row[index]) for index in shown), style=style)
-    console.print(grid, soft_wrap=False)
-    left_out = [name for index, name in enumerate(header) if index not in shown]
-    if left_out:
-        console.print(f"(a wider terminal also shows {', '.join(left_out)})", style="dim")
-
-
-def _fitting(header: Sequence[str], rows: Sequence[list[str]], width: int) -> list[int]:
-    widths = [max(map(cell_len, column)) for column in zip(header, *rows, strict=True)]
-    widths[0] = min(widths[0], 40)  # names fold
-    shown = list(range(len(header)))
-    for name in _LEFT_OUT_FIRST:
-        if sum(widths[index] + 2 for index in shown) - 2 <= width:
-            break
-        if name in header:
-            shown.remove(header.index(name))
-    return shown
 
 
 def _print_list(console: Console, title: str, pairs: list[tuple[str, str]]) -> None:

@@ -57,7 +57,10 @@ def compare(wheel: Path) -> None:
 
 
 def test(wheel: Path, folder: Path) -> None:
-    """Install the wheel in a fresh environment and run the tests from a copy of them."""
+    """Install the wheel in a fresh environment and run the tests from a copy of them.
+
+    Without the long ones, which have just run in the tree.
+    """
     venv.create(folder / "env", with_pip=True)
     python = folder / "env" / "bin" / "python"
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
@@ -69,6 +72,7 @@ def test(wheel: Path, folder: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", folder / "away")
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     command = [python, "-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal"]
+    command += ["-m", "not long"]
     subprocess.run(command, cwd=folder / "away", check=True, env=environment)
 
 

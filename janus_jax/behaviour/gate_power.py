@@ -11,6 +11,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Final
 
@@ -151,6 +152,18 @@ def gate_chance(design: Design, delta: str) -> GateChance:
     return GateChance(min(eligible, 1.0), min(passes, 1.0))
 
 
+def nearest_split(n: int, prevalence: Fraction) -> tuple[int, int]:
+    """Examples on and off of n, as near to the prevalence as whole numbers come, halves up.
+
+    Examples
+    --------
+    >>> nearest_split(50, Fraction(1, 5)), nearest_split(5, Fraction(1, 2))
+    ((10, 40), (3, 2))
+    """
+    on = math.floor(prevalence * n + Fraction(1, 2))
+    return on, n - on
+
+
 @dataclass(frozen=True, slots=True)
 class HoldoutSize:
     """The holdout that a gate needs.
@@ -178,6 +191,7 @@ class HoldoutSize:
     checked_to: int
 
 
+@lru_cache(maxsize=256)  # the same for every size of a curve
 def smallest_holdout(
     delta: Fraction,
     base_error: Fraction,
@@ -199,8 +213,7 @@ def smallest_holdout(
     delta, base_error, min_holdout_lift
         As in :func:`gate_probability`.
     prevalence
-        Share of examples inside: ``n_on`` is the nearest whole number to ``prevalence * n``, halves
-        up.
+        Share of examples inside; the split is the :func:`nearest_split`.
     wanted
         The probability, below 1.
     min_on, min_off
@@ -216,12 +229,8 @@ def smallest_holdout(
     if margin <= 0 or not 0 < prevalence < 1:
         return None
 
-    def split(n: int) -> tuple[int, int]:
-        on = math.floor(prevalence * n + Fraction(1, 2))
-        return on, n - on
-
     def probability(n: int) -> float | None:
-        on, off = split(n)
+        on, off = nearest_split(n, prevalence)
         if on < max(min_on, 1) or off < max(min_off, 1):
             return None
         return gate_probability(delta, base_error, on, off, min_holdout_lift)
@@ -234,7 +243,12 @@ def smallest_holdout(
         return at_most(
             1.0 - value,
             1 - wanted,
-            lambda: 1 - exact_gate_probability(delta, base_error, *split(n), min_holdout_lift),
+            lambda: (
+                1
+                - exact_gate_probability(
+                    delta, base_error, *nearest_split(n, prevalence), min_holdout_lift
+                )
+            ),
         )
 
     normal_n = _normal_size(delta, base_error, prevalence, min_holdout_lift, wanted)
@@ -251,7 +265,7 @@ def smallest_holdout(
         n -= 1
     value = probability(n)
     assert value is not None  # it suffices
-    return HoldoutSize(n, *split(n), value, probability(n - 1), normal_n, top)
+    return HoldoutSize(n, *nearest_split(n, prevalence), value, probability(n - 1), normal_n, top)
 
 
 def _normal_size(

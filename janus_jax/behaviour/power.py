@@ -11,20 +11,33 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from janus_jax.behaviour.gate_power import gate_chance, normal_gate_probability, smallest_holdout
+from janus_jax.behaviour.gate_power import (
+    gate_probability,
+    nearest_split,
+    normal_gate_probability,
+    smallest_holdout,
+)
+from janus_jax.behaviour.given import listed, number
 from janus_jax.behaviour.power_design import (
     SPLITS,
     Design,
     PowerRule,
     halves,
     impossible,
-    integer,
     make_design,
-    number,
 )
-from janus_jax.behaviour.power_search import CELL_FIELDS, MAX_N, Cells, smallest_delta, smallest_n
+from janus_jax.behaviour.power_report import USUAL
+from janus_jax.behaviour.power_search import (
+    CELL_FIELDS,
+    MAX_N,
+    STEP,
+    Cells,
+    smallest_delta,
+    smallest_n,
+)
+from janus_jax.behaviour.wording import counted
 from janus_jax.errors import InputError
-from janus_jax.plan import MAX_SEED, StatisticName
+from janus_jax.plan import MAX_SEED, StatisticName, whole_number
 from janus_jax.progress import Progress
 from janus_jax.record import Stopwatch
 from janus_jax.result import Result
@@ -37,9 +50,6 @@ REPETITIONS: Final = 10_000
 MAX_REPETITIONS: Final = 10_000_000
 MAX_DRAWS: Final = 10**11
 """Words of one cell: repetitions x (3 L + 2 K). A thousand million of them take about a minute."""
-TARGET: Final = "0.80"
-"""The power whose holdout the gate plan names when no target was asked."""
-
 Number = float | str
 """A number as a person writes it; a float counts as its shortest decimal."""
 
@@ -61,9 +71,9 @@ class PowerResult(Result):
         return self.document["targets"]
 
     def __repr__(self) -> str:
-        cells = len(self.document["cells"])
+        cells = counted(len(self.document["cells"]), "cell")
         found = ", ".join(f"{target['looked_for']} {target['smallest']}" for target in self.targets)
-        return f"<PowerResult: {cells} cells{found and f'; smallest {found}'}>"
+        return f"<PowerResult: {cells}{found and f'; smallest {found}'}>"
 
 
 def power(
@@ -102,9 +112,8 @@ def power(
     Parameters
     ----------
     design
-        A design that is ready, such as
-        :func:`janus_jax.behaviour.power_design.design_of_audit` makes; or describe one by the
-        options from ``preset`` on.
+        A design that is ready, such as :func:`janus_jax.behaviour.power_audit.audit_design` takes
+        from an audit; or describe one by the options from ``preset`` on.
     delta
         One effect, or several for a curve: differences of error rates. Without it (and without a
         target), 0.05, 0.10, ... as far as an error rate of 1 allows, at most 0.60.
@@ -131,7 +140,8 @@ def power(
     rule
         "decoys_exact" (the default without a preset) or "decoys".
     progress
-        Called with repetitions done and wanted so far.
+        Called with repetitions done and wanted; those that a target takes are not known before, so
+        that the second number then grows.
 
     Returns
     -------
@@ -183,17 +193,15 @@ def power(
 
 def sized(described: dict[str, Any], n: Any) -> dict[str, Any]:
     """A description without sizes of its own takes those of the (first) n."""
-    if n is None or any(described[name] is not None for name in ("preset", *SPLITS)):
+    sizes = listed(n)
+    if not sizes or any(described[name] is not None for name in ("preset", *SPLITS)):
         return described
-    first = n if isinstance(n, str | int) else next(iter(n), None)
-    if first is None:
-        return described
-    return described | dict(zip(SPLITS, halves(total(first)), strict=True))
+    return described | dict(zip(SPLITS, halves(total(sizes[0])), strict=True))
 
 
 def total(n: object) -> int:
     """A number of examples in all, checked."""
-    return integer("--n", n, 4, MAX_N)
+    return whole_number("--n", n, 4, MAX_N)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,33 +244,37 @@ def make_study(
 ) -> Study:
     """Check what is asked of a design; None takes the default, and nothing is simulated yet."""
     low, high = -design.p0, 1 - design.p0
-    asked = [] if delta is None else [delta] if isinstance(delta, str | float | int) else [*delta]
-    deltas = [number("--delta", text, Fraction(-1)) for text in asked]
+    deltas = [number("--delta", text, Fraction(-1)) for text in listed(delta)]
     for text in deltas:
         if not low <= Fraction(text) <= high:
             raise InputError(
                 f"--delta is {text}, but --base-error {design.base_error} allows "
                 f"{float(low):g} to {float(high):g}: error rates lie between 0 and 1"
             )
-    if not asked and target is None:
+    totals = [total(size) for size in listed(n)]
+    for option, given, values in (("--delta", delta, deltas), ("--n", n, totals)):
+        if given is not None and not values:
+            raise InputError(f"{option} names no number; leave it out, or give one or more")
+    searched = bool(deltas) and target is not None and not totals
+    if target is not None:
+        target = number("--target", target, Fraction(0), ends=False)
+        if high < STEP:
+            raise _no_room(design, "delta of 0.01")
+    elif delta is None:
         steps = (f"{k * 5 / 100:.2f}" for k in range(1, 13))
         deltas = [text for text in steps if Fraction(text) <= high]
-    totals = [] if n is None else [n] if isinstance(n, str | int) else [*n]
-    sizes = [design.resized(total(size)) for size in totals]
-    if target is not None:
-        target = number("--target", target, Fraction(0))
-        if Fraction(target) in (0, 1):
-            raise InputError(f"--target is {target}, but it must be above 0 and below 1")
+        if not deltas:
+            raise _no_room(design, "delta of 0.05")
     study = Study(
         design=design,
-        sizes=tuple(sizes) or (design,),
+        sizes=tuple(design.resized(size) for size in totals) or (design,),
         deltas=tuple(deltas),
-        searched=bool(asked) and target is not None and not totals,
+        searched=searched,
         target=target,
-        repetitions=integer(
+        repetitions=whole_number(
             "--repetitions", REPETITIONS if repetitions is None else repetitions, 1, MAX_REPETITIONS
         ),
-        seed=integer("--seed", 0 if seed is None else seed, 0, MAX_SEED),
+        seed=whole_number("--seed", 0 if seed is None else seed, 0, MAX_SEED),
     )
     draws = 3 * design.library + (2 * design.decoys if design.rule == "decoys" else 0)
     if study.repetitions * draws > MAX_DRAWS:
@@ -273,6 +285,14 @@ def make_study(
             + (", or --rule decoys_exact" if design.rule == "decoys" else "")
         )
     return study
+
+
+def _no_room(design: Design, what: str) -> InputError:
+    return InputError(
+        f"--base-error {design.base_error} leaves no room for a {what}, since error rates lie "
+        f"between 0 and 1: name deltas from {-float(design.p0):g} to {1 - float(design.p0):g} with "
+        "--delta, or assume a smaller --base-error"
+    )
 
 
 def design_warnings(study: Study) -> list[str]:
@@ -294,7 +314,12 @@ def run_study(
         The command line, for the record.
     """
     clock = Stopwatch()
-    cells = Cells(study.repetitions, study.seed, progress)
+    curve_cells = {
+        (design.n_discovery, design.n_holdout, Fraction(delta))
+        for design in study.sizes
+        for delta in study.deltas
+    }
+    cells = Cells(study.repetitions, study.seed, progress, wanted=len(curve_cells))
     curve = [
         cells.estimate(design, delta).to_dict() for design in study.sizes for delta in study.deltas
     ]
@@ -305,60 +330,69 @@ def run_study(
             targets += [
                 smallest_n(study.design, delta, cells, study.target) for delta in study.deltas
             ]
+    gate = list(_gate_plan(study, targets))
     document = {
         "schema": SCHEMA,
         "design": study.design.to_dict(),
+        "asked": {"delta": list(study.deltas), "target": study.target},
         "repetitions": study.repetitions,
         "seed": study.seed,
         "cells": curve,
         "targets": targets,
-        "gate": list(_gate_plan(study, targets)),
+        "gate": gate,
         "warnings": design_warnings(study),
-        "notes": list(_notes(study)),
+        "notes": list(_notes(study, gate)),
         "run": clock.record(command),
     }
     return PowerResult(document)
 
 
 def _gate_plan(study: Study, targets: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """How large a holdout the gate alone needs, for each delta that was asked or found."""
-    design = study.design
-    c, rate, wanted = Fraction(design.min_holdout_lift), design.on_rate, study.target or TARGET
-    found = [
-        str(it["smallest"])
-        for it in targets
-        if it["looked_for"] == "delta" and it["smallest"] is not None
-    ]
-    rules = design.eligibility
-    for text in {Fraction(text): text for text in (*study.deltas, *found)}.values():
-        delta = Fraction(text)
-        size = smallest_holdout(
-            delta,
-            design.p0,
-            rate,
-            c,
-            Fraction(wanted),
-            min_on=rules.min_on or 1,
-            min_off=rules.min_off or 1,
-        )
-        on, off = float(rate * design.n_holdout), float((1 - rate) * design.n_holdout)
-        normal = normal_gate_probability(delta, design.p0, on, off, c) if on and off else None
-        yield {
-            "delta": float(delta),
-            "n_holdout": design.n_holdout,
-            "passes": gate_chance(design, text).passes,
-            "passes_normal": normal,
-            "wanted": float(Fraction(wanted)),
-            "smallest_holdout": size and size.n,
-            "on": size and size.n_on,
-            "off": size and size.n_off,
-            "probability": size and size.probability,
-            "probability_one_less": size and size.one_less,
-            "smallest_holdout_normal": size and size.normal_n,
-        }
+    """The gate given a holdout whose split is nearest to the prevalence, and the one it needs.
+
+    A row for each size, and each delta that was asked or found for it.
+    """
+    for design in study.sizes:
+        found = [
+            str(it["smallest"])
+            for it in targets
+            if it["looked_for"] == "delta"
+            and it["smallest"] is not None
+            and (it["n_discovery"], it["n_holdout"]) == (design.n_discovery, design.n_holdout)
+        ]
+        for text in {Fraction(text): text for text in (*study.deltas, *found)}.values():
+            yield _gate_row(design, Fraction(text), Fraction(study.target or USUAL))
 
 
-def _notes(study: Study) -> Iterator[str]:
+def _gate_row(design: Design, delta: Fraction, wanted: Fraction) -> dict[str, Any]:
+    rules, c = design.eligibility, Fraction(design.min_holdout_lift)
+    least_on, least_off = max(rules.min_on or 1, 1), max(rules.min_off or 1, 1)
+    on, off = nearest_split(design.n_holdout, design.on_rate)
+    supported = on >= least_on and off >= least_off
+    size = smallest_holdout(
+        delta, design.p0, design.on_rate, c, wanted, min_on=least_on, min_off=least_off
+    )
+    return {
+        "delta": float(delta),
+        "n_holdout": design.n_holdout,
+        "n_on": on,
+        "n_off": off,
+        # The gate asks for support too.
+        "passes": gate_probability(delta, design.p0, on, off, c) if supported else 0.0,
+        "passes_normal": (
+            normal_gate_probability(delta, design.p0, on, off, c) if supported else None
+        ),
+        "wanted": float(wanted),
+        "smallest_holdout": size and size.n,
+        "smallest_on": size and size.n_on,
+        "smallest_off": size and size.n_off,
+        "probability": size and size.probability,
+        "probability_one_less": size and size.one_less,
+        "smallest_holdout_normal": size and size.normal_n,
+    }
+
+
+def _notes(study: Study, gate: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     design = study.design
     yield from design.simplified
     yield (
@@ -369,6 +403,16 @@ def _notes(study: Study) -> Iterator[str]:
         "power is the chance of a confirmation, in either direction; an ineligible designated "
         "descriptor counts as not confirmed"
     )
+    yield (
+        "gate alone is the chance to be eligible and pass the gate, over the on and off counts "
+        "that chance gives the descriptor; the lower table takes those counts as given, as near "
+        "to the prevalence as whole numbers come"
+    )
+    if any(row["passes_normal"] is None for row in gate):
+        yield (
+            "the gate passes with probability 0 where the counts nearest to the prevalence are "
+            "fewer than the support it asks for"
+        )
     yield (
         "all cells use common random numbers: differences between cells are known better than the "
         "cells"

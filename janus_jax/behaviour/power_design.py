@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from janus_jax.behaviour.given import number
 from janus_jax.errors import InputError
-from janus_jax.plan import Eligibility, Plan, StatisticName, make_plan
+from janus_jax.plan import Eligibility, Plan, StatisticName, make_plan, whole_number
 
 if TYPE_CHECKING:
     from janus_jax.prepare import Prepared
@@ -52,6 +53,9 @@ PLAN_WORDS: Final = (
     "decoys",
 )
 """The options of a design that are an audit's too."""
+
+NO_PART: Final = ("alpha", "permutations")
+"""Options of an audit that Procedure A does not look at."""
 
 Range = tuple[int, int]
 """The least and the most, both allowed; empty where the least is larger."""
@@ -134,7 +138,8 @@ class Design:
     preset
         Where the design comes from, if it is one of the paper's.
     simplified
-        What was simplified in taking the design from an audit, in words.
+        What was simplified in taking the design from an audit, and which options have no part, in
+        words.
     """
 
     n_discovery: int
@@ -248,6 +253,7 @@ def make_design(options: Mapping[str, Any]) -> Design:
             library=_size("library", given, sizes, 1, MAX_LIBRARY),
             base_error=number("--base-error", given.get("base_error", "0.40"), Fraction(0)),
             prevalence=number("--prevalence", given.get("prevalence", "0.5"), Fraction(0)),
+            simplified=tuple(without_part(options, plan.rule)),
             **_from_plan(plan),
         )
     )
@@ -307,6 +313,15 @@ def _simplifications(plan: Plan, errors: int, examples: int, share: Fraction) ->
         yield f"the rule simulated is decoys_exact, in place of {plan.rule}"
 
 
+def without_part(given: Mapping[str, Any], rule: str) -> Iterator[str]:
+    """Say which of the options that were given do not change the power of this rule."""
+    if rule != "decoys" and given.get("decoys") is not None:
+        yield "--decoys has no part in the exact limit of Procedure A, which is simulated"
+    for name in NO_PART:
+        if given.get(name) is not None:
+            yield f"--{name} has no part in the power of Procedure A"
+
+
 def _from_plan(plan: Plan) -> dict[str, Any]:
     return {
         "decoys": plan.decoys,
@@ -339,33 +354,9 @@ def _size(
     if name not in given and name not in preset:
         raise InputError(
             f"{option} is missing: name a --preset ({', '.join(SIZES)}), or all of --n-discovery, "
-            "--n-holdout and --library, or take them from an audit with --from-audit"
+            "--n-holdout and --library, or take them from the audit of RESULTS"
         )
-    return integer(option, given.get(name, preset.get(name)), least, most)
-
-
-def integer(option: str, value: object, least: int, most: int) -> int:
-    """A whole number that a person gave, within limits."""
-    text = str(value).strip()
-    if isinstance(value, bool) or not text.lstrip("+-").isdecimal():
-        raise InputError(f"{option} {text!r} is not a whole number")
-    if not least <= int(text) <= most:
-        raise InputError(f"{option} is {text}, but it must be from {least:,} to {most:,}")
-    return int(text)
-
-
-def number(option: str, value: object, least: Fraction, most: Fraction = Fraction(1)) -> str:
-    """A decimal, or a ratio of whole numbers, that a person gave, within limits; its text."""
-    text = str(value).strip()
-    try:
-        exact = Fraction(text) if "/" in text else Fraction(Decimal(text))
-    except (ValueError, InvalidOperation, OverflowError, ZeroDivisionError):
-        raise InputError(f"{option} {text!r} is not a decimal number") from None
-    if not least <= exact <= most:
-        raise InputError(
-            f"{option} is {text}, but it must be from {float(least):g} to {float(most):g}"
-        )
-    return text
+    return whole_number(option, given.get(name, preset.get(name)), least, most)
 
 
 def _checked(design: Design) -> Design:

@@ -33,7 +33,8 @@ CELL_FIELDS: Final = (
     "gate",
     "repetitions",
 )
-"""What is said of each cell, in this order."""
+"""What is said of each cell, in this order. The power, its standard error and ``selected`` are
+simulated; ``ineligible`` and ``gate`` are exact chances of the design."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """The cell as JSON values; fields as in :data:`CELL_FIELDS`."""
+        chance = gate_chance(self.design, self.delta)
         return {
             "delta": float(Fraction(self.delta)),
             "n_discovery": self.design.n_discovery,
@@ -87,8 +89,8 @@ class Estimate:
             "power": self.power,
             "standard_error": self.standard_error,
             "selected": self.selected / self.repetitions,
-            "ineligible": self.ineligible / self.repetitions,
-            "gate": gate_chance(self.design, self.delta).passes,
+            "ineligible": 1.0 - chance.eligible,
+            "gate": chance.passes,
             "repetitions": self.repetitions,
         }
 
@@ -102,10 +104,15 @@ class Cells:
         Of every cell.
     progress
         Called with the repetitions done and known to be wanted so far.
+    wanted
+        How many cells are known to be wanted from the start.
     """
 
-    def __init__(self, repetitions: int, seed: int, progress: Progress | None) -> None:
+    def __init__(
+        self, repetitions: int, seed: int, progress: Progress | None, wanted: int = 0
+    ) -> None:
         self._repetitions, self._seed, self._progress = repetitions, seed, progress
+        self._wanted = wanted
         self._known: dict[tuple[int, int, Fraction], Estimate] = {}
 
     def estimate(self, design: Design, delta: str) -> Estimate:
@@ -117,10 +124,11 @@ class Cells:
 
     def _simulate(self, design: Design, delta: str) -> Estimate:
         before = len(self._known) * self._repetitions
+        wanted = max(before + self._repetitions, self._wanted * self._repetitions)
 
         def tell(done: int) -> None:
             if self._progress:
-                self._progress(before + done, before + self._repetitions)
+                self._progress(before + done, wanted)
 
         tell(0)
         tally = simulate(design, delta, self._repetitions, self._seed, tell)
@@ -140,12 +148,12 @@ def smallest_delta(design: Design, cells: Cells, target: str) -> dict[str, Any]:
     """
     steps = int((1 - design.p0) / STEP)
     found = _smallest(
-        lambda step: cells.estimate(design, str(float(step * STEP))),
+        lambda step: cells.estimate(design, f"{float(step * STEP):.2f}"),
         range(1, steps + 1),
         Fraction(target),
     )
     fixed = {"n_discovery": design.n_discovery, "n_holdout": design.n_holdout}
-    return _answer("delta", target, fixed, found, f"no delta up to {float(steps * STEP):g}")
+    return _answer("delta", target, fixed, found, f"no delta up to {float(steps * STEP):.2f}")
 
 
 def smallest_n(design: Design, delta: str, cells: Cells, target: str) -> dict[str, Any]:
@@ -219,16 +227,16 @@ def _answer(
     goal = Fraction(target)
     near = [it for it in (found.below, found.at, found.above) if it is not None]
     unclear = [it for it in near if not it.clear_of(goal)]
-    smallest = _coordinate(looked_for, found.at)
-    verdict = f"{looked_for} = {smallest:g} is the smallest with an estimated power of {target}"
+    text = _coordinate(looked_for, found.at)
+    verdict = f"{looked_for} = {text} is the smallest with an estimated power of {target}"
     if unclear:
-        points = ", ".join(f"{_coordinate(looked_for, it):g}" for it in unclear)
+        points = ", ".join(_coordinate(looked_for, it) for it in unclear)
         verdict += (
             f"; at {points} the estimate is within {CLEAR} standard errors of {target}, so that "
             "the simulation cannot tell on which side the power lies: use more repetitions"
         )
     return answer | {
-        "smallest": smallest,
+        "smallest": int(text) if looked_for == "n" else float(Fraction(text)),
         "at": found.at.to_dict(),
         "below": found.below and found.below.to_dict(),
         "above": found.above and found.above.to_dict(),
@@ -237,7 +245,7 @@ def _answer(
     }
 
 
-def _coordinate(looked_for: str, it: Estimate) -> float | int:
+def _coordinate(looked_for: str, it: Estimate) -> str:
     if looked_for == "n":
-        return it.design.n_discovery + it.design.n_holdout
-    return float(Fraction(it.delta))
+        return str(it.design.n_discovery + it.design.n_holdout)
+    return it.delta

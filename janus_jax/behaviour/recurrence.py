@@ -241,6 +241,11 @@ class Recurrence:
         confirmed = [it.rule for it in split.verdicts if it.confirmed]
         self._splits.append((split, selected, confirmed))
 
+    @property
+    def ever_eligible(self) -> bool:
+        """Whether any rule was eligible in any of the splits."""
+        return any(it.eligible for it in self._tallies.values())
+
     def existed(self, kind: str) -> dict[str, int]:
         """For the rules of one kind, in how many splits each existed."""
         return {rule.text: t.existed for rule, t in self._tallies.items() if rule.kind == kind}

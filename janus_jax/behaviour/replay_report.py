@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from janus_jax.report import METHOD_WORDS, Document, printable, ran_on, splits
 
-HEADER = ("rule", "any selected", "se", "any confirmed", "se", "selected each", "")
+HEADER: Final = (
+    "rule",
+    "any selected",
+    "se",
+    "any confirmed",
+    "se",
+    "mean selected",
+    "whatever the data",
+)
+_LEFT_OUT: Final = ("se", "mean selected", "any selected")
 
 
 def answer(document: Document) -> str:
@@ -45,7 +54,10 @@ def percent(share: float | None) -> str:
 
 
 def rows(document: Document) -> list[list[str]]:
-    """The table of :data:`HEADER`: a row for each rule, the primary one marked."""
+    """The table of :data:`HEADER`: a row for each rule, the primary one marked.
+
+    The last cell is what the rule cannot do with these margins, whatever the data.
+    """
     return [
         [
             words(row) + (" *" if row["primary"] else ""),
@@ -75,7 +87,15 @@ def print_replays(document: Document, stream: TextIO) -> None:
     console.print(f"{splits(document)}; L = {document['L']}, q = {document['plan']['q']}")
     for warning in document["warnings"]:
         console.print(f"Warning: {printable(warning)}", style="yellow")
-    print_table(console, HEADER, rows(document))
+    shown = rows(document)
+    last = None if any(row[-1] for row in shown) else -1  # nothing to say of any rule
+    print_table(
+        console,
+        HEADER[:last],
+        [row[:last] for row in shown],
+        words=HEADER[-1:],
+        leave_out=_LEFT_OUT,
+    )
     console.print("* the primary rule", style="dim")
     console.print()
     for note in document["notes"]:

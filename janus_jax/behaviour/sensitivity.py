@@ -17,14 +17,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from janus_jax import registry
+from janus_jax.advice import (
+    few_decoys,
+    few_for_correction,
+    few_for_one_p_value,
+    few_labellings,
+    one_sided,
+)
 from janus_jax.behaviour.primary_rule import DECOY_RULES, draws, needs_permutations, select
 from janus_jax.behaviour.recurrence import ROW_FIELDS, Recurrence, Split, judge
+from janus_jax.behaviour.wording import counted, percent
 from janus_jax.columns import contrary_outcome
 from janus_jax.descriptors import make_descriptors
 from janus_jax.errors import InputError
+from janus_jax.exchange import shuffled_part
 from janus_jax.interface import Backend
 from janus_jax.permutations import Running
-from janus_jax.plan import MAX_SEED, Plan, PlanOptions, make_plan
+from janus_jax.plan import MAX_SEED, Plan, PlanOptions, make_plan, whole_number
+from janus_jax.possible import impossible
 from janus_jax.prepare import Prepared, Reading, prepare_split, read_rows
 from janus_jax.progress import Progress
 from janus_jax.reading import ReadOptions, read, read_options
@@ -166,12 +176,13 @@ def run_sensitivity(
         The command line, for the record.
     """
     clock = Stopwatch()
-    _check(plan, splits, first_seed)
+    splits, first_seed = _check(plan, splits, first_seed)
     if backend != "auto":
         registry.get(backend)  # a backend that cannot run is known before the data are read
     table, plan = read(source, reading or ReadOptions(), plan)
     rows = read_rows(table, plan)
-    warnings = list(_warnings(plan, rows))
+    own = _deal(rows, plan, plan.seed, by_name=False)
+    warnings = [*_warnings(plan, rows), *_limits(plan, own)]
     if warn is not None:
         for text in warnings:
             warn(text)
@@ -181,14 +192,20 @@ def run_sensitivity(
     chosen, reasons = registry.choose(backend, rows.examples.table.n * draws(plan))
     tell = progress or _say_nothing
     tell(0, splits)
-    audit = _one(rows, plan, plan.seed, chosen, by_name=False)
-    recurrence = Recurrence(audit)
+    recurrence = Recurrence(_screened(own, plan, plan.seed, chosen))
     for done, seed in enumerate(seeds, start=1):
         try:
-            recurrence.add(_one(rows, plan, seed, chosen, by_name=True))
+            dealt = _deal(rows, plan, seed, by_name=True)
+            offset = DECOY_OFFSET if plan.rule in DECOY_RULES else 0
+            recurrence.add(_screened(dealt, plan, seed, chosen, offset))
         except InputError as error:
             raise InputError(f"the split with seed {seed}: {error}") from error
         tell(done, splits)
+    if not recurrence.ever_eligible:
+        raise InputError(
+            f"no rule is eligible in any of {counted(splits, 'split')}, so there is nothing to "
+            "count; `audit` lists the reasons"
+        )
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "data": _data(rows, plan),
@@ -210,32 +227,28 @@ def answer(document: Mapping[str, Any]) -> str:
     count, overall = document["splits"]["count"], document["overall"]
     shares = {row["rule"]: row["share_confirmed"] for row in document["rules"]}
     often: list[str] = overall["confirmed_in_half"]
-    named = ", ".join(f"{rule} ({percent(shares[rule])})" for rule in often[:5])
+    named = ", ".join(
+        f"{rule} ({percent(shares[rule])})" if count > 1 else rule for rule in often[:5]
+    )
     more = f" and {len(often) - 5} more" if len(often) > 5 else ""
-    subject = (
-        f"{len(often) or 'no'} rule{' is' if len(often) == 1 or not often else 's are'} confirmed "
-        f"in at least half of {count} splits"
+    where = f"in at least half of {count} splits" if count > 1 else "in the one split"
+    said = (
+        f"{len(often) or 'no'} rule{' is' if len(often) < 2 else 's are'} confirmed "
+        f"{where}{': ' if often else ''}{named}{more}"
     )
-    return (
-        f"{subject}{': ' if often else ''}{named}{more}; "
-        f"{percent(overall['any_confirmed']['share'])} of them confirm something"
-    )
+    return said if count == 1 else f"{said}; {_confirming(overall['any_confirmed'], count)}"
 
 
-def percent(share: float) -> str:
-    """A share in whole percent; only all is 100%, only none 0%.
-
-    Examples
-    --------
-    >>> percent(0.5), percent(0.999), percent(0.001)
-    ('50%', '>99%', '<1%')
-    """
-    if 0 < share < 0.01:
-        return "<1%"
-    return ">99%" if 0.99 < share < 1 else f"{100 * share:.0f}%"
+def _confirming(any_confirmed: Mapping[str, Any], count: int) -> str:
+    if any_confirmed["splits"] == count:
+        return "every split confirms something"
+    if not any_confirmed["splits"]:
+        return "no split confirms anything"
+    return f"{percent(any_confirmed['share'])} of the splits confirm something"
 
 
-def _check(plan: Plan, splits: int, first_seed: int) -> None:
+def _check(plan: Plan, splits: int, first_seed: int) -> tuple[int, int]:
+    """The number of splits and the first seed, as whole numbers."""
     if plan.split_column:
         raise InputError(
             f"--split-column {plan.split_column}: sensitivity deals the splits itself, so a fixed "
@@ -246,31 +259,33 @@ def _check(plan: Plan, splits: int, first_seed: int) -> None:
             "--discovery 1 leaves no holdout, and sensitivity counts what holdout confirms; give "
             "a share below 1, such as --discovery 0.5"
         )
-    if not 1 <= splits <= MAX_SPLITS:
-        raise InputError(f"--splits is {splits}, but it must be from 1 to {MAX_SPLITS}")
+    splits = whole_number("--splits", splits, 1, MAX_SPLITS)
+    # The last seed and that of its decoys stay below 2**64.
     most = MAX_SEED - DECOY_OFFSET - STEP * (splits - 1)
-    if not 0 <= first_seed <= most:
-        raise InputError(
-            f"--first-seed is {first_seed}, but for {splits} splits it must be from 0 to {most}, "
-            "so that the last seed and that of its decoys stay below 2**64"
-        )
+    return splits, whole_number("--first-seed", first_seed, 0, most)
 
 
 def _say_nothing(done: int, wanted: int) -> None:
     """Progress that nobody wants to hear."""
 
 
-def _one(reading: Reading, plan: Plan, seed: int, backend: Backend, *, by_name: bool) -> Split:
-    """Deal, screen and gate one split.
+def _deal(reading: Reading, plan: Plan, seed: int, *, by_name: bool) -> Prepared:
+    """Deal and count one split.
 
     ``by_name`` is the way of the repeated splits; without it, everything is as in an audit with
     this seed.
     """
     dealt = replace(plan, seed=seed)
-    prepared = _prepare(reading, dealt, split_rows(reading.examples.table, dealt, by_name=by_name))
-    offset = DECOY_OFFSET if by_name and plan.rule in DECOY_RULES else 0
-    drawn = replace(dealt, seed=seed + offset)
-    return judge(prepared, select(prepared, drawn, backend, Running()), dealt, seed)
+    return _prepare(reading, dealt, split_rows(reading.examples.table, dealt, by_name=by_name))
+
+
+def _screened(
+    prepared: Prepared, plan: Plan, seed: int, backend: Backend, offset: int = 0
+) -> Split:
+    """Screen and gate one split; ``offset`` is added to its seed for what is drawn."""
+    drawn = replace(plan, seed=seed + offset)
+    chosen = select(prepared, drawn, backend, Running())
+    return judge(prepared, chosen, replace(plan, seed=seed), seed)
 
 
 def _prepare(reading: Reading, plan: Plan, where: NDArray[np.int8]) -> Prepared:
@@ -343,6 +358,25 @@ def _warnings(plan: Plan, reading: Reading) -> Iterator[str]:
             )
 
 
+def _limits(plan: Plan, own: Prepared) -> Iterator[str]:
+    """What the rule cannot do with the margins of the audit's own split, whatever the data."""
+    if not own.eligible:
+        return
+    where = f"in the split of the audit with seed {plan.seed}: "
+    shuffled = shuffled_part(own, plan)
+    if plan.rule == "decoys":
+        yield from few_decoys(plan, own)
+    if plan.rule in ("max_t", "max_t_step_down"):
+        yield from few_for_one_p_value(plan, shuffled, "max-T")
+        yield from (where + said for said in few_labellings(plan, own, shuffled))
+    elif plan.cluster and plan.rule == "unadjusted":
+        yield from few_for_one_p_value(plan, shuffled, "a p-value of the exchanges")
+    elif plan.cluster and plan.rule in ("bh_05", "bh_10"):
+        yield from few_for_correction(plan, own, shuffled)
+    for said in (*one_sided(own), *impossible(own, plan)):
+        yield where + said
+
+
 def _notes(
     plan: Plan, reading: Reading, recurrence: Recurrence, splits: int, first_seed: int
 ) -> Iterator[str]:
@@ -350,8 +384,8 @@ def _notes(
     yield from reading.examples.notes
     yield from reading.selection.notes
     yield (
-        f"{splits} splits of the same outcomes, with seeds {first_seed} + {STEP} s; medians, "
-        "levels and eligibility are made anew in each"
+        f"{counted(splits, 'split')} of the same outcomes, with seeds {first_seed} + {STEP} s; "
+        "medians, levels and eligibility are made anew in each"
         + (f"; strata of {plan.stratify!r} are dealt by name" if plan.stratify else "")
     )
     yield (
@@ -363,6 +397,13 @@ def _notes(
         "counts and shares are of all splits, those included in which a rule did not exist or was "
         "not eligible; lifts are means over the splits in which it was eligible"
         + (", and stratum-adjusted" if plan.strata else "")
+    )
+    yield (
+        "from split to split the discovery and holdout lifts of a rule move against each other, "
+        "almost perfectly so where its median stays: their weighted mean is about the lift in all "
+        "examples. A lift near the gate is therefore confirmed less often here than in audits of "
+        "fresh examples, and one well above it more often; the shares say how much is the luck of "
+        "the split, and are not power (`power` simulates that)"
     )
     yield (
         "every example has been in discovery of some split: what recurs here has not been "

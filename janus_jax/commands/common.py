@@ -110,8 +110,11 @@ def add_plan_file(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_plan_options(parser: argparse.ArgumentParser) -> None:
-    """Everything that decides what an audit computes."""
+def add_plan_options(parser: argparse.ArgumentParser, permutations: str = "default 499999") -> None:
+    """Everything that decides what an audit computes.
+
+    ``permutations`` is what the help says of the option of that name.
+    """
     group = parser.add_argument_group("outcome (exactly one of --error, --correct, --score)")
     group.add_argument("--error", metavar="COL", help="true = the model was wrong")
     group.add_argument("--correct", metavar="COL", help="true = the model was right")
@@ -207,7 +210,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         help="smallest holdout |lift| that confirms (default 0.10)",
     )
     group.add_argument("--alpha", metavar="A", help="level of the tests (default 0.05)")
-    group.add_argument("--permutations", metavar="B", help="shared permutations (default 499999)")
+    group.add_argument("--permutations", metavar="B", help=f"shared permutations ({permutations})")
     group.add_argument("--strata", metavar="COL", help="shuffle errors only within these strata")
 
 

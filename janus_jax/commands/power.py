@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from janus_jax.commands.common import (
     PROGRAM,
@@ -29,22 +27,21 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 A design comes from a --preset of the paper, from --n-discovery, --n-holdout and --library, or from
-the audit that --from-audit RESULTS describes, with the audit's own options; then p0 is its overall
-error rate and every descriptor gets the median prevalence of its library. Of the audit options,
---preset, --min-support, the prevalences, --statistic, --rule (decoys or decoys_exact), --decoys,
---q, --min-holdout-lift and --seed also go with the first two. Exit status: 0 the simulation ran, 2
-wrong usage or input, 130 interrupted.
+the audit of RESULTS with the audit's own options; then p0 is its overall error rate and every
+descriptor gets the median prevalence of its library. Of the audit options, --preset, --min-support,
+the prevalences, --statistic, --rule (decoys or decoys_exact), --decoys, --q, --min-holdout-lift and
+--seed also go with the first two. Exit status: 0 the simulation ran, 2 wrong usage or input, 130
+interrupted.
 """
 _SIZES: Final = ("n_discovery", "n_holdout", "library")
 _RATES: Final = ("base_error", "prevalence")
-_CELL_HEADER: Final = ("delta", "discovery", "holdout", "power", "s.e.", "selected", "gate alone")
-_GATE_HEADER: Final = ("delta", "gate passes", "normal approx.", "holdout needed", "on / off", "p")
 
 
 def add(commands: Commands) -> None:
     """Register the command."""
     parser = commands.add_parser(
         "power",
+        usage="%(prog)s [RESULTS ...] [options]",
         allow_abbrev=False,
         help="how large an effect, or how many examples, an audit needs to be found",
         description=(
@@ -55,6 +52,13 @@ def add(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(handler=_power)
+    # "+", yet not required: "*" would take nothing before the options and miss what follows them.
+    parser.add_argument(
+        "results",
+        nargs="+",
+        metavar="RESULTS",
+        help="optional: files or logs as for audit, whose design is taken with the audit options",
+    ).required = False
     group = parser.add_argument_group("what is asked")
     group.add_argument(
         "--delta",
@@ -79,7 +83,7 @@ def add(commands: Commands) -> None:
         "--from-audit",
         nargs="+",
         metavar="RESULTS",
-        help="the design of the audit of these files, with the audit options below",
+        help="the same as RESULTS",
     )
     group.add_argument("--n-discovery", metavar="N", help="discovery examples")
     group.add_argument("--n-holdout", metavar="N", help="holdout examples")
@@ -99,12 +103,16 @@ def add(commands: Commands) -> None:
 
 def _power(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     from janus_jax.behaviour.power import design_warnings, make_study, run_study
+    from janus_jax.behaviour.power_report import print_power
     from janus_jax.progress import reporting
     from janus_jax.stopping import Interrupted, terminable
 
-    check_targets([*(options.from_audit or []), *filter(None, [options.plan])], None, options.json)
+    if options.results and options.from_audit:
+        raise InputError("--from-audit means the same as RESULTS: give the files once")
+    results: list[str] = options.results or options.from_audit or []
+    check_targets([*results, *filter(None, [options.plan])], None, options.json)
     n = _listed(options.n)
-    design, seed = _design(options, n)
+    design, seed = _design(options, results, n)
     study = make_study(
         design,
         delta=_listed(options.delta),
@@ -118,12 +126,18 @@ def _power(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     try:
         with (
             terminable(),
-            reporting(sys.stderr, PROGRAM, quiet=options.quiet, what="repetitions") as progress,
+            reporting(
+                sys.stderr,
+                PROGRAM,
+                quiet=options.quiet,
+                what="repetitions",
+                searching=study.target is not None,
+            ) as progress,
         ):
             result = run_study(study, progress=progress, command=shlex.join([PROGRAM, *arguments]))
     except KeyboardInterrupt:
         raise Interrupted("nothing was written; fewer --repetitions take less time") from None
-    publish_document(result, options.json, lambda stream: show(result.to_dict(), stream))
+    publish_document(result, options.json, lambda stream: print_power(result.document, stream))
     return 0
 
 
@@ -134,26 +148,30 @@ def _listed(given: list[str] | None) -> list[str] | None:
     return [part.strip() for text in given for part in text.split(",")]
 
 
-def _design(options: argparse.Namespace, n: list[str] | None) -> tuple[Design, Any]:
+def _design(
+    options: argparse.Namespace, results: list[str], n: list[str] | None
+) -> tuple[Design, Any]:
     """The design, and the seed if one was given."""
     from janus_jax.behaviour.power import sized
-    from janus_jax.behaviour.power_design import PLAN_WORDS, design_of_audit, make_design, number
+    from janus_jax.behaviour.power_design import NO_PART, PLAN_WORDS, make_design
 
     own = {name: getattr(options, name) for name in (*_SIZES, *_RATES)}
-    if options.from_audit is None:
+    if not results:
         for name in ("plan", *PLAN_OPTIONS):
             if name not in (*PLAN_WORDS, "seed") and getattr(options, name) is not None:
                 raise InputError(
-                    f"--{name.replace('_', '-')} describes an audit; it goes with --from-audit "
-                    "RESULTS"
+                    f"--{name} has no part in power, which simulates Procedure A; leave it out"
+                    if name in NO_PART
+                    else f"--{name.replace('_', '-')} describes an audit; it goes with "
+                    "--from-audit RESULTS"
                 )
         described = own | {name: getattr(options, name) for name in PLAN_WORDS}
         return make_design(sized(described, n)), options.seed
     for name in _SIZES:
         if own[name] is not None:
             raise InputError(
-                f"--{name.replace('_', '-')} does not go with --from-audit, which takes it from "
-                "the audit; --n changes the number of examples"
+                f"--{name.replace('_', '-')} does not go with RESULTS, whose audit has its own; "
+                "--n changes the number of examples"
             )
     plan, planned = plan_or_file(options)
     if planned is not None:
@@ -162,95 +180,14 @@ def _design(options: argparse.Namespace, n: list[str] | None) -> tuple[Design, A
         for text in remarks(planned):
             warn(text)
 
-    from janus_jax.prepare import prepare
-    from janus_jax.reading import read
+    from janus_jax.behaviour.power_audit import read_design
 
-    table, plan = read(
-        options.from_audit, reading_of(options), plan, planned.log if planned else None
+    design = read_design(
+        results,
+        plan,
+        reading_of(options),
+        planned=planned,
+        rates={name: own[name] for name in _RATES},
+        given=vars(options),
     )
-    design = design_of_audit(prepare(table, plan, planned), plan)
-    rates = {
-        name: number(f"--{name.replace('_', '-')}", own[name], Fraction(0))
-        for name in _RATES
-        if own[name] is not None
-    }
-    return replace(design, **rates), plan.seed
-
-
-def show(document: Mapping[str, Any], stream: TextIO) -> None:
-    """Print the result: the answers, the cells, what the gate needs, the notes."""
-    from janus_jax.report import printable
-    from janus_jax.terminal import console_for, print_answer, print_table
-
-    console = console_for(stream)
-    for target in document["targets"]:
-        print_answer(console, _verdict(target))
-    design = document["design"]
-    decoys = "" if design["decoys"] is None else f", K = {design['decoys']}"
-    console.print(
-        f"L = {design['library']}{decoys}, p0 = {_short(design['base_error'])}, prevalence "
-        f"{_short(design['prevalence'])}; rule: {design['rule']} of {design['statistic']}, q = "
-        f"{design['q']}, holdout |lift| >= {design['min_holdout_lift']}; "
-        f"{document['repetitions']} repetitions a cell"
-    )
-    for warning in document["warnings"]:
-        console.print(f"Warning: {printable(warning)}", style="yellow")
-    if rows := _cells(document):
-        print_table(console, _CELL_HEADER, rows)
-    if document["gate"]:
-        wanted = document["gate"][0]["wanted"]
-        console.print()
-        console.print(
-            f"The gate alone, with {design['n_holdout']} holdout examples, and the holdout from "
-            f"which on it passes with probability {wanted:g}:"
-        )
-        print_table(console, _GATE_HEADER, [_gate_row(row) for row in document["gate"]])
-    console.print()
-    for note in document["notes"]:
-        console.print(f"Note: {printable(note)}", style="dim")
-
-
-def _verdict(target: Mapping[str, Any]) -> str:
-    where = (
-        f"{target['n_discovery']} discovery and {target['n_holdout']} holdout examples"
-        if target["looked_for"] == "delta"
-        else f"delta = {target['delta']:g}"
-    )
-    return f"with {where}, {target['verdict']}"
-
-
-def _cells(document: Mapping[str, Any]) -> list[list[str]]:
-    """The cells asked for, and those around each answer, once each."""
-    cells = [*document["cells"]]
-    for target in document["targets"]:
-        cells += [target[name] for name in ("below", "at", "above") if target[name]]
-    rows: dict[tuple[str, ...], list[str]] = {}
-    for cell in cells:
-        row = [
-            f"{cell['delta']:g}",
-            str(cell["n_discovery"]),
-            str(cell["n_holdout"]),
-            f"{cell['power']:.4f}",
-            f"{cell['standard_error']:.4f}",
-            f"{cell['selected']:.4f}",
-            f"{cell['gate']:.4f}",
-        ]
-        rows.setdefault(tuple(row[:3]), row)
-    return list(rows.values())
-
-
-def _gate_row(row: Mapping[str, Any]) -> list[str]:
-    needed, normal = row["smallest_holdout"], row["passes_normal"]
-    return [
-        f"{row['delta']:g}",
-        f"{row['passes']:.4f}",
-        "" if normal is None else f"{normal:.4f}",
-        "none suffices" if needed is None else str(needed),
-        "" if needed is None else f"{row['on']} / {row['off']}",
-        "" if needed is None else f"{row['probability']:.4f}",
-    ]
-
-
-def _short(text: str) -> str:
-    """A ratio of integers as a decimal too."""
-    return f"{text} = {float(Fraction(text)):.4f}" if "/" in text else text
+    return design, plan.seed

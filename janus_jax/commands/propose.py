@@ -146,6 +146,7 @@ def show(document: Mapping[str, Any], stream: TextIO) -> None:
                 ]
                 for it in proposed["slices"]
             ],
+            leave_out=("rank", "in the plan", "score", "errors on"),
         )
     for note in document["notes"]:
         console.print(f"- {printable(note)}", style="dim")

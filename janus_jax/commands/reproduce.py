@@ -227,7 +227,8 @@ def _show(document: Mapping[str, Any], stream: TextIO) -> None:
     for section, rows in groupby(document["rows"], key=lambda row: row["section"]):
         console.print()
         console.print(f"{section[:1].upper()}{section[1:]}", style="bold")
-        print_table(console, _HEADER, [_cells(row) for row in rows])
+        shown = [_cells(row) for row in rows]
+        print_table(console, _HEADER, shown, leave_out=("se", "expected"))
     console.print()
     for note in document["notes"]:
         console.print(f"- {note}", style="dim")

@@ -38,10 +38,19 @@ _HEADER: Final = (
     "share",
     "selected",
     "eligible",
-    "mean lift",
+    "discovery lift",
     "holdout lift",
     "same sign",
     "audit",
+)
+_LEFT_OUT: Final = (
+    "eligible",
+    "same sign",
+    "selected",
+    "audit",
+    "confirmed",
+    "discovery lift",
+    "holdout lift",
 )
 
 
@@ -64,7 +73,7 @@ def add(commands: Commands) -> None:
         metavar="FIRST",
         help="seed of the first; the others follow in steps of 1009 (default 20260524)",
     )
-    add_plan_options(parser)
+    add_plan_options(parser, permutations="drawn anew in each split; default 9999")
     add_backend_options(parser)
     group = add_reading_options(parser)
     group.add_argument(
@@ -112,7 +121,8 @@ def _sensitivity(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
 def show(document: Mapping[str, Any], stream: TextIO) -> None:
     """Print the result: the answer, how often each rule recurs, the splits together, the notes."""
-    from janus_jax.behaviour.sensitivity import answer, percent
+    from janus_jax.behaviour.sensitivity import answer
+    from janus_jax.behaviour.wording import percent
     from janus_jax.report import STATUS_WORDS, number, printable, ran_on, rule_words
     from janus_jax.terminal import console_for, print_answer, print_table
 
@@ -143,6 +153,7 @@ def show(document: Mapping[str, Any], stream: TextIO) -> None:
                 ]
                 for row in rows[:_SHOWN]
             ],
+            leave_out=_LEFT_OUT,
         )
     if len(rows) > _SHOWN:
         console.print(f"... and {len(rows) - _SHOWN} more; --json FILE lists them all")
@@ -154,7 +165,8 @@ def show(document: Mapping[str, Any], stream: TextIO) -> None:
     sizes = ", ".join(
         f"{it['confirmed']} in {it['splits']}" for it in overall["confirmed_per_split"]
     )
-    console.print(f"Rules confirmed in a split: {sizes} splits")
+    last = "" if document["splits"]["count"] == 1 else "s"
+    console.print(f"Rules confirmed in a split: {sizes} split{last}")
     jaccard, stability = overall["jaccard"]["mean"], overall["stability"]["value"]
     console.print(
         f"How alike the confirmed sets are: mean Jaccard {number(jaccard, '.2f')}; beyond chance "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,11 @@ REPEATS: Final = ("epoch", "trial", "repeat")
 POOLED: Final = ("task", "split")
 """Coordinates whose values may stand together (``all``): their examples are different ones."""
 ALL: Final = "all"
+TEXTS: Final = "text_features"
+"""Under this name the texts stand among the choices that were made, with commas between them."""
 
 _OPTIONS: Final = ("filter", "model", "task", "run")
 _SHOWN: Final = 20
-_LETTERS: Final = {"C": "1", "I": "0", "N": "0", "P": "0.5"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,19 @@ class Choices:
         Coordinate to the value wanted, or to ``all``.
     texts
         Texts of which simple features are made.
+    kind
+        How the score becomes an outcome: "correct" where true is right, "error" where true is
+        wrong, "score" where it is right from ``--pass-at`` up.
+    na
+        Words of ``--na``.
     """
 
     format: str | None = None
     score: str | None = None
     coordinates: Mapping[str, str] = field(default_factory=dict[str, str])
     texts: tuple[str, ...] = ()
+    kind: Literal["error", "correct", "score"] = "correct"
+    na: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,7 @@ def choose(gathered: Gathered, choices: Choices, source: str, option: str) -> Ch
     made: dict[str, str] = {}
     for name, column in columns.items():
         counts = _counts(column, rows)
+        without = len(rows) - sum(counts.values())
         wanted = choices.coordinates.get(name)
         if wanted == ALL and name in POOLED:
             pooled += [name] if len(counts) > 1 else []
@@ -112,15 +121,19 @@ def choose(gathered: Gathered, choices: Choices, source: str, option: str) -> Ch
                 )
             made[name] = wanted
             rows = rows[column.codes[rows] == list(column.levels).index(wanted)]
-        elif len(counts) == 1:
+        elif len(counts) == 1 and not without:
             made[name] = next(iter(counts))
         elif name not in REPEATS and _ambiguous(column, [columns[p] for p in pooled], rows):
             every = f", or {_option(name)}{ALL} for all of them" if name in POOLED else ""
+            none = f", and {_attempts(without)} without one" if without else ""
+            values = "1 value" if len(counts) == 1 else f"{len(counts)} values"
             raise InputError(
-                f"{source}: {len(counts)} values of {name}: {_listed(counts)}; choose one with "
+                f"{source}: {values} of {name}: {_listed(counts)}{none}; choose one with "
                 f"{_option(name)}NAME{every}"
             )
-    score = _score(gathered, rows, choices.score, source, option)
+    score = _score(gathered, rows, choices, source, option)
+    if choices.texts:
+        made[TEXTS] = ",".join(choices.texts)
     return Chosen(rows, score, tuple(pooled), {**made, option.removeprefix("--"): score})
 
 
@@ -147,27 +160,41 @@ def _counts(column: Column, rows: NDArray[np.intp]) -> dict[str, int]:
 
 
 def _listed(counts: Mapping[str, int]) -> str:
-    shown = [f"{name!r} ({count} attempts)" for name, count in list(counts.items())[:_SHOWN]]
+    shown = [f"{name!r} ({_attempts(count)})" for name, count in list(counts.items())[:_SHOWN]]
     more = f" and {len(counts) - _SHOWN} more" if len(counts) > _SHOWN else ""
     return ", ".join(shown) + more
 
 
+def _attempts(count: int) -> str:
+    return "1 attempt" if count == 1 else f"{count} attempts"
+
+
 def _score(
-    gathered: Gathered, rows: NDArray[np.intp], wanted: str | None, source: str, option: str
+    gathered: Gathered, rows: NDArray[np.intp], choices: Choices, source: str, option: str
 ) -> str:
+    wanted = choices.score
     columns = {name: f.column(name, gathered.n) for name, f in gathered.columns["scores"].items()}
     known = {
         name: int(np.count_nonzero(column.codes[rows] >= 0)) for name, column in columns.items()
     }
     usable = [name for name, column in columns.items() if known[name] and not column.unusable]
     lists = [name for name, column in columns.items() if known[name] and column.unusable]
-    beside = f"; {', '.join(lists)} hold lists, which are no outcome" if lists else ""
-    contrary = [name for name in usable if name.endswith(LOWER_IS_BETTER)]
-    if wanted in contrary or (wanted is None and usable == contrary and contrary):
-        name = (wanted or contrary[0]).removesuffix(LOWER_IS_BETTER)
+    if wanted in lists:
         raise InputError(
-            f"{source}: of {name} lower values are better, but an outcome is right from --pass-at "
-            "X up: make a table whose score grows with how right an answer is"
+            f"{source}: {option} {wanted}: its values are lists, which are no outcome; make a "
+            "table with one verdict for each example"
+        )
+    hold = "holds" if len(lists) == 1 else "hold"
+    beside = f"; {', '.join(lists)} {hold} lists, which are no outcome" if lists else ""
+    contrary = [name for name in usable if name.endswith(LOWER_IS_BETTER)]
+    if wanted in contrary and choices.kind == "error":
+        return wanted
+    if wanted in contrary or (wanted is None and usable == contrary and contrary):
+        name = wanted or contrary[0]
+        raise InputError(
+            f"{source}: of {name.removesuffix(LOWER_IS_BETTER)} lower values are better, but an "
+            f"outcome is right when it is high: if it is only 0 and 1, --error {name} takes 1 as "
+            "wrong; else make a table whose score grows with how right an answer is"
         )
     usable = [name for name in usable if name not in contrary]
     described = [f"{name} ({_kind(columns[name], rows)})" for name in usable]
@@ -194,19 +221,3 @@ def _kind(column: Column, rows: NDArray[np.intp]) -> str:
     if len(counts) <= 4:
         return ", ".join(f"{value} {count}" for value, count in counts.items())
     return f"{len(counts)} different values"
-
-
-def letters(column: Column) -> tuple[Column, str] | None:
-    """A score in Inspect's letters as numbers, and how it was read; None when it holds others.
-
-    C is right, I and N (no answer) are wrong, P is partial credit.
-    """
-    levels = [str(level) for level in column.levels]
-    found = [letter for letter in _LETTERS if letter in levels]
-    if not found:
-        return None
-    numbers: Sequence[str] = [_LETTERS.get(level, level) for level in levels]
-    distinct = tuple(dict.fromkeys(numbers))
-    lookup = np.array([*(distinct.index(number) for number in numbers), -1], np.int32)
-    said = ", ".join(f"{letter} = {_LETTERS[letter]}" for letter in found)
-    return Column(column.name, lookup[column.codes], distinct), f"read as {said}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Collection, Mapping
 from typing import Any, Final, Literal, cast
@@ -19,6 +20,7 @@ MOST_COLUMNS: Final = 5_000
 STATUSES: Final[tuple[Status, ...]] = ("ok", "unscored", "error", "not_run")
 
 Kind = Literal["coordinates", "scores", "facts", "derived", "post"]
+_PLACE: Final = re.compile(r" (line|sample|result|request) [\d,]+$")
 _KINDS: Final[tuple[Kind, ...]] = ("coordinates", "scores", "facts", "derived", "post")
 
 
@@ -35,6 +37,8 @@ class Gathered:
         For each kind, name to column. Nested facts have dotted names, lists become ``name.length``.
     statuses, files, lines
         One per attempt: index into :data:`STATUSES`, number of the source, line there.
+    words
+        Number of a source to what its lines are: "line", "sample", "record" ...
     texts
         Names of the texts that were seen.
     """
@@ -46,6 +50,7 @@ class Gathered:
         self.statuses = array("b")
         self.files = array("i")
         self.lines = array("q")
+        self.words: dict[int, str] = {}
         self.texts: dict[str, None] = {}
         self._wanted = frozenset(texts)
         self._paths: dict[tuple[Kind, str], tuple[str, ...]] = {}
@@ -56,6 +61,9 @@ class Gathered:
         self.statuses.append(STATUSES.index(attempt.status))
         self.files.append(file)
         self.lines.append(attempt.line)
+        if file not in self.words:
+            place = _PLACE.search(attempt.where)
+            self.words[file] = place[1] if place else "record"
         for kind in _KINDS:
             self._add(kind, getattr(attempt, kind), attempt.where)
         for name, text in attempt.texts.items():

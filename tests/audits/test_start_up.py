@@ -44,3 +44,20 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     code = f"import sys, janus_jax; print([m for m in {HEAVY!r} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_public_names_are_what_they_say_however_often_they_are_used() -> None:
+    """A module of the same name, once imported, must not take a function's place."""
+    code = (
+        "import importlib, pkgutil, types\n"
+        "import janus_jax\n"
+        "for module in pkgutil.walk_packages(janus_jax.__path__, 'janus_jax.'):\n"
+        "    if not module.name.endswith('__main__'):\n"
+        "        importlib.import_module(module.name)\n"
+        "for name in janus_jax.__all__:\n"
+        "    assert not isinstance(getattr(janus_jax, name), types.ModuleType), name\n"
+        "    assert callable(getattr(janus_jax, name)), name\n"
+        "janus_jax.power(preset='musique', delta='0.3', repetitions=50)\n"
+        "janus_jax.power(preset='musique', delta='0.3', repetitions=50)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -12,7 +12,7 @@ import pytest
 from tests.audits import cli
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", "docs/worked-audit.md")
+PAGES = ("README.md", "docs/worked-audit.md", "docs/logs.md")
 COMMANDS = ("audit", "replay", "power", "sensitivity", "reproduce", "plan", "propose")
 
 
@@ -56,6 +56,36 @@ def test_sessions_print_what_they_show(page: str) -> None:
         for line in shown:
             if line != "...":  # in this order, with nothing changed
                 assert any(line == text for text in lines), (command, line)
+
+
+def test_commands_that_stop_say_what_is_shown() -> None:
+    stops = [block for block in blocks("docs/logs.md", "text") if block.startswith("$ ")]
+    assert len(stops) >= 5
+    for stop in stops:
+        command, *shown = stop.splitlines()
+        run = cli.call(*shlex.split(command.removeprefix("$ janus-jax ")))
+        assert run.status == 2, command
+        assert cli.one_message(run.err) == " ".join(shown)
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs" / "logs").glob("*.md")), ids=lambda p: p.stem
+)
+def test_every_test_that_a_table_of_traps_names_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    files = [ROOT / name for name in re.findall(r"`(tests/[a-z_/]+\.py)`", text)]
+    there = {
+        name
+        for file in files
+        for name in re.findall(r"^def (test_\w+)", file.read_text("utf-8"), re.M)
+    }
+    named = set(re.findall(r"`(test_\w+)`", text))
+    assert text.startswith("# ")
+    assert named
+    assert named <= there, sorted(named - there)
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "test" in line]
+    assert all(len(re.split(r"(?<!\\)\|", row)) == 5 for row in rows)
+    assert f"logs/{page.name}" in (ROOT / "docs" / "logs.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES)

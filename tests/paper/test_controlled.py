@@ -107,6 +107,7 @@ def test_long_chains_are_where_the_simulated_reader_errs(frame: pd.DataFrame) ->
     assert (wrong_by_chain[True], wrong_by_chain[False]) == (58, 5)
 
 
+@pytest.mark.long
 def test_over_packet_seeds_long_chain_and_no_other_factor_is_confirmed() -> None:
     confirmed: Counter[str] = Counter()
     on = off = 0

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from janus_jax.behaviour.gate_power import gate_chance
 from janus_jax.behaviour.power import PowerResult, make_study, power
+from janus_jax.behaviour.power_audit import audit_design
 from janus_jax.behaviour.power_cells import simulate
 from janus_jax.behaviour.power_design import make_design
+from janus_jax.behaviour.power_report import answers, cell_rows
 from janus_jax.behaviour.power_search import (
     CELL_FIELDS,
     Cells,
@@ -37,7 +40,8 @@ def test_a_curve_over_delta():
         assert cell["power"] == p
         assert cell["standard_error"] == math.sqrt(p * (1 - p) / FEW)
         assert cell["selected"] == tally.selected / FEW
-        assert cell["gate"] == gate_chance(make_design({"preset": "musique"}), delta).passes
+        chance = gate_chance(make_design({"preset": "musique"}), delta)
+        assert (cell["gate"], cell["ineligible"]) == (chance.passes, 1.0 - chance.eligible)
     json.loads(result.to_json(), parse_constant=pytest.fail)
 
 
@@ -130,7 +134,17 @@ def test_a_target_with_deltas_also_looks_for_n():
         ({"delta": -0.5}, "--delta is -0.5"),
         ({"n": 3}, "--n is 3"),
         ({"n": 50_000}, "--n is 50000"),
-        ({"target": 1}, "--target is 1"),
+        ({"target": 1}, "--target is 1, but it must be above 0 and below 1"),
+        ({"target": 1.5}, "--target is 1.5, but it must be above 0 and below 1"),
+        ({"target": 0}, "--target is 0, but it must be above 0 and below 1"),
+        ({"delta": []}, "--delta names no number"),
+        ({"n": []}, "--n names no number"),
+        ({"n": 100.0}, "--n '100.0' is not a whole number"),
+        ({"n": True}, "--n 'True' is not a whole number"),
+        ({"n": "--5"}, "--n '--5' is not a whole number"),
+        ({"delta": True}, "--delta 'True'"),
+        ({"delta": float("nan")}, "--delta 'nan'"),
+        ({"repetitions": 10.0}, "--repetitions '10.0'"),
         ({"repetitions": 0}, "--repetitions is 0"),
         ({"seed": -1}, "--seed is -1"),
         ({"seed": 2**64}, "--seed is"),
@@ -154,8 +168,132 @@ def test_progress_counts_all_cells():
         preset="musique", delta=[0.1, 0.2], repetitions=200,
         progress=lambda done, total: seen.append((done, total)),
     )  # fmt: skip
-    assert seen[0] == (0, 200)
+    assert seen[0] == (0, 400)
     assert seen[-1] == (400, 400)
+    assert {total for _, total in seen} == {400}  # known from the start
+
+
+def test_progress_of_a_search_grows():
+    seen: list[tuple[int, int]] = []
+    power(
+        preset="musique", delta=0.3, target=0.7, repetitions=50,
+        progress=lambda done, total: seen.append((done, total)),
+    )  # fmt: skip
+    assert seen[0] == (0, 50)
+    assert seen[-1][0] == seen[-1][1] > 50
+    assert all(done <= total for done, total in seen)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"delta": np.float32(0.3)},
+        {"delta": np.array([0.3])},
+        {"delta": np.array("0.3")},
+        {"delta": pd.Series([0.3])},
+        {"delta": Fraction(3, 10)},
+        {"delta": ("0.3",)},
+    ],
+)
+def test_numbers_of_other_libraries(asked: dict[str, Any]):
+    document = power(preset="musique", repetitions=100, **asked).document
+    expected = power(preset="musique", repetitions=100, delta="0.3").document["cells"]
+    assert document["cells"] == expected
+
+
+def test_sizes_of_other_libraries():
+    expected = power(library=5, n=100, delta=0.3, repetitions=50).document["cells"]
+    for n in (np.int64(100), "100", np.array([100]), np.array(100)):
+        assert power(library=5, n=n, delta=0.3, repetitions=50).document["cells"] == expected
+
+
+@pytest.mark.parametrize("base_error", ["1", "0.97"])
+def test_no_positive_delta_is_possible(base_error: str):
+    design = make_design({"preset": "musique", "base_error": base_error})
+    with pytest.raises(InputError, match=f"--base-error {base_error} leaves no room"):
+        make_study(design)
+    assert make_study(design, delta="-0.3").deltas == ("-0.3",)
+    if base_error == "1":
+        with pytest.raises(InputError, match=r"leaves no room for a delta of 0\.01"):
+            make_study(design, target="0.8")
+
+
+def test_the_gates_table_is_about_one_holdout():
+    """Support is given in every number of it; the chance of support is another table's."""
+    options: dict[str, Any] = {
+        "n_discovery": 70, "n_holdout": 50, "library": 6, "base_error": "0.3",
+        "prevalence": "0.2", "statistic": "z",
+    }  # fmt: skip
+    document = power(delta="0.35", repetitions=50, **options).document
+    (row,) = document["gate"]
+    inside, outside = stats.binom(10, 0.65), stats.binom(40, 0.3)
+    passes = sum(
+        inside.pmf(a) * outside.pmf(b)
+        for a in range(11)
+        for b in range(41)
+        if Fraction(a, 10) - Fraction(b, 40) >= Fraction(1, 10)
+    )
+    assert (row["n_holdout"], row["n_on"], row["n_off"]) == (50, 10, 40)
+    assert row["passes"] == pytest.approx(passes, rel=1e-10)
+    spread = math.sqrt(0.65 * 0.35 / 10 + 0.3 * 0.7 / 40)
+    assert row["passes_normal"] == pytest.approx(stats.norm.cdf(0.25 / spread), abs=1e-6)
+    # More examples than are needed, and a larger chance.
+    assert row["smallest_holdout"] < 50
+    assert (row["smallest_on"], row["smallest_off"]) == (8, 30)
+    assert row["wanted"] <= row["probability"] < row["passes"]
+    (cell,) = document["cells"]
+    assert cell["ineligible"] > 0.2
+    assert cell["gate"] < row["passes"] * (1 - cell["ineligible"]) + 0.02
+
+
+def test_the_gates_table_covers_every_size():
+    document = power(
+        n=[60, 200], library=5, delta=["0.10", "0.35"], target="0.7", repetitions=100
+    ).document
+    found = {it["n_holdout"]: it["smallest"] for it in document["targets"]}
+    wanted = [
+        (delta, n)
+        for n in (30, 100)
+        for delta in dict.fromkeys((0.10, 0.35, found[n]))
+        if delta is not None
+    ]
+    assert [(row["delta"], row["n_holdout"]) for row in document["gate"]] == wanted
+
+
+def test_a_holdout_without_support_cannot_pass():
+    document = power(
+        n_discovery=50, n_holdout=10, library=5, min_support=8, delta=0.4, repetitions=20
+    ).document
+    (row,) = document["gate"]
+    assert (row["passes"], row["passes_normal"]) == (0.0, None)
+    assert any("fewer than the support it asks for" in note for note in document["notes"])
+
+
+def test_deltas_are_shown_as_they_were_given():
+    document = power(preset="musique", delta=["0.10", "0.125", "1/4"], repetitions=20).document
+    assert [row[0] for row in cell_rows(document)] == ["0.10", "0.125", "1/4"]
+    found = power(preset="musique", target="0.8", repetitions=200).document
+    assert all(len(row[0]) == 4 for row in cell_rows(found))
+
+
+def said(**asked: Any) -> str:
+    return "; ".join(answers(power(repetitions=400, **asked).document))
+
+
+def test_there_is_always_an_answer():
+    one = said(preset="musique", delta="0.36")
+    assert one.startswith("with 75 discovery and 75 holdout examples, a slice whose error rate is ")
+    assert "higher by 0.36 is confirmed in 7" in one
+    assert "lower by 0.36" in said(preset="musique", delta="-0.36")
+    curve = said(preset="musique", delta=["0.10", "0.60"])
+    assert "delta = 0.60 is the smallest of those asked that is confirmed in at least 80%" in curve
+    assert "no delta of those asked is confirmed in 80%" in said(preset="musique", delta=[0.05, 0])
+    sizes = said(library=5, n=[40, 300], delta="0.35")
+    assert "in at least 80% of audits from 150 discovery and 150 holdout examples on" in sizes
+    assert "at no size of those asked" in said(library=5, n=[40, 50], delta="0.10")
+    both = said(library=5, n=[40, 300], delta=["0.10", "0.35"])
+    assert both.count("examples, ") == 2
+    assert "is the smallest with an estimated power of 0.8" in said(preset="musique", target="0.8")
 
 
 def test_importing_it_is_light():
@@ -187,6 +325,12 @@ class TestCommand:
         cells = power(preset="musique", delta=[0.1, 0.3], repetitions=500).document["cells"]
         for cell in cells:
             assert f"{cell['power']:.4f}" in out
+        assert "preset musique: L = 7" in out
+        assert "Procedure A, K = 100 decoys, q = 0.10, statistic lift" in out
+        assert "75 holdout examples, 38 on / 37 off" in out
+        assert "- memberships are drawn independently" in out
+        assert out.splitlines()[0].startswith("With 75 discovery and 75 holdout examples, ")
+        assert all(line == line.rstrip() for line in out.splitlines())
 
     def test_json_is_the_functions_document(self, capsys: pytest.CaptureFixture[str]):
         status, out, _ = self.run(
@@ -217,16 +361,39 @@ class TestCommand:
         assert (design["n_discovery"], design["n_holdout"], design["library"]) == (60, 60, 5)
         assert design["base_error"] == "1/3"
         assert any("40/120" in note for note in document["notes"])
-        status, _, err = self.run(
-            capsys, "--from-audit", str(path), "--error", "wrong", "--library", "4"
-        )
+        # RESULTS mean the same, wherever they stand; what has no part is said.
+        for words in (
+            (str(path), "--error", "wrong", "--delta", "0.3"),
+            ("--error", "wrong", "--delta", "0.3", "--alpha", "0.01", str(path)),
+        ):
+            status, again, _ = self.run(capsys, *words, "--repetitions", "200", "--json", "-")
+            same = json.loads(again)
+            assert (status, same["cells"], same["design"]) == (0, document["cells"], design)
+            assert ("--alpha has no part in the power of Procedure A" in same["notes"]) == (
+                "--alpha" in words
+            )
+        made = audit_design(path, error="wrong")
+        assert power(design=made, delta="0.3", repetitions=200).document["cells"] == same["cells"]
+        assert audit_design(path, error="wrong", base_error="0.2").base_error == "0.2"
+        with pytest.raises(InputError, match="--base-error is 2"):
+            audit_design(path, error="wrong", base_error=2)
+        said = audit_design(table, error="wrong", permutations=9, decoys=3).simplified
+        assert any("--permutations has no part" in text for text in said)
+        assert any("--decoys has no part" in text for text in said)
+        status, _, err = self.run(capsys, str(path), "--error", "wrong", "--library", "4")
         assert status == 2
         assert "--library" in err
+        status, _, err = self.run(capsys, str(path), "--from-audit", str(path), "--error", "wrong")
+        assert status == 2
+        assert "give the files once" in err
 
     @pytest.mark.parametrize(
         ("words", "said"),
         [
-            ((), "--from-audit"),
+            ((), "RESULTS"),
+            (("--preset", "musique", "--alpha", "0.01"), "--alpha has no part in power"),
+            (("--preset", "musique", "--permutations", "9"), "--permutations has no part"),
+            (("--preset", "musique", "--base-error", "1"), "--base-error 1 leaves no room"),
             (("--preset", "musique", "--error", "x"), "--error describes an audit"),
             (("--preset", "musique", "--delta", "x"), "--delta 'x'"),
             (("--preset", "musique", "--delta", "0.1,"), "--delta ''"),

@@ -11,6 +11,8 @@ from scipy import stats
 
 from bench.proposing_null import Study
 
+pytestmark = pytest.mark.long
+
 TABLES = 50
 
 

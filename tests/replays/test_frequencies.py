@@ -18,6 +18,8 @@ from janus_jax.behaviour.replay import replay
 from tests.replays.literal import Exact, Marks, Screen, confirmed
 from tests.replays.made import Design, correlated, lopsided
 
+pytestmark = pytest.mark.long
+
 ALPHA = 1e-6
 REPLAYS, LITERAL = 40_000, 6_000
 GRID = (60, 150, 400)

@@ -108,6 +108,8 @@ import json, sys
 import jax
 from tests.replays.test_same_everywhere import DESIGNS, document
 
+pytestmark = pytest.mark.long
+
 assert jax.device_count() == 8
 print(json.dumps({name: document(DESIGNS[name], backend="jax") for name in sys.argv[1:]}))
 """

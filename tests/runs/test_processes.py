@@ -20,6 +20,8 @@ from janus_jax.processes import Processes
 from tests.audits import cli
 from tests.runs import start
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("jax")
 
 WORDS = ("--error", "error", "--permutations", "6001", "--decoys", "1000", "--batch", "150")

@@ -69,6 +69,40 @@ def test_no_line_when_it_is_done() -> None:
     assert logged([(0, 0), (30, 10)], 10) == []
 
 
+def test_no_time_left_of_a_total_that_changed() -> None:
+    clock, stream = Clock(), io.StringIO()
+    show = lines(stream, "job", Pace(clock, "repetitions"))
+    for second in range(1, 16):
+        clock.now = 100.0 + second
+        show(100 * second, 10_000 if second < 8 else 20_000)
+    assert stream.getvalue().splitlines() == [
+        "job: 300 of 10,000 repetitions (3%), 100 a second, 1 min 37 s left",
+        "job: 1,300 repetitions so far, 100 a second",
+    ]
+
+
+def test_no_time_left_of_a_search() -> None:
+    clock, stream = Clock(), io.StringIO()
+    show = lines(stream, "job", Pace(clock, "repetitions", searching=True))
+    for second in range(1, 5):
+        clock.now = 100.0 + second
+        show(100 * second, 10_000)
+    assert stream.getvalue() == "job: 300 repetitions so far, 100 a second\n"
+
+
+def test_a_terminal_sees_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "QUIET_FOR", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Screen()
+    with reporting(stream, "job", quiet=False, what="repetitions", searching=True) as show:
+        assert show is not None
+        show(0, 100)
+        show(50, 100)
+        show(150, 200)
+    assert "150 repetitions so far" in stream.getvalue()
+    assert "left" not in stream.getvalue()
+
+
 @pytest.mark.parametrize("stream", [io.StringIO(), Screen()])
 def test_quiet(stream: io.StringIO) -> None:
     with reporting(stream, "job", quiet=True) as show:

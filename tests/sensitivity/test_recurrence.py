@@ -9,16 +9,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from janus_jax.behaviour.recurrence import mean_jaccard
-from janus_jax.behaviour.sensitivity import sensitivity
+from janus_jax.behaviour.sensitivity import answer, sensitivity
 from janus_jax.errors import InputError
 from janus_jax.plan import Method
 from tests.audits import cli, made
 from tests.oracle import tables
 from tests.runs import start
 from tests.sensitivity import definition
+from tests.sensitivity.test_against_definition import setting
 
 GSM8K = tables.table_of("gsm8k_openai_4models.csv")
 CORRECT = "correct_175b_verification"
@@ -167,8 +169,8 @@ def test_nothing_to_find(tmp_path: Path) -> None:
     assert overall["stability"]["value"] is None
     result = sensitivity(tmp_path / "t.csv", error="error", splits=6, min_holdout_lift="0.9")
     assert repr(result) == (
-        "<SensitivityResult: no rule is confirmed in at least half of 6 splits; 0% of them confirm "
-        "something>"
+        "<SensitivityResult: no rule is confirmed in at least half of 6 splits; no split confirms "
+        "anything>"
     )
 
 
@@ -195,6 +197,112 @@ def test_refusals(words: tuple[str, ...], said: str) -> None:
     found = cli.call("sensitivity", GSM8K, "--correct", CORRECT, *words)
     assert (found.status, found.out) == (2, "")
     assert said in cli.one_message(found.err)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"splits": 3.0}, "--splits '3.0' is not a whole number"),
+        ({"splits": True}, "--splits 'True' is not a whole number"),
+        ({"splits": "many"}, "--splits 'many' is not a whole number"),
+        ({"first_seed": 1.5}, "--first-seed '1.5' is not a whole number"),
+        ({"splits": 2, "min_support": 700}, "no rule is eligible in any of 2 splits"),
+        ({"splits": 1, "min_support": 700}, "no rule is eligible in any of 1 split,"),
+    ],
+)
+def test_refused_with_a_sentence(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        sensitivity(GSM8K, correct=CORRECT, **options)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("splits", ["2", np.int64(2)])
+def test_numbers_as_text_and_of_numpy(splits: Any) -> None:
+    found = sensitivity(GSM8K, correct=CORRECT, splits=splits).to_dict()
+    wanted = sensitivity(GSM8K, correct=CORRECT, splits=2).to_dict()
+    assert {**found, "run": None} == {**wanted, "run": None}
+
+
+LIMITS = [
+    ({"min_holdout_lift": "1"}, "nothing can be confirmed here, whatever the data"),
+    ({"q": "1e-9"}, "decoys_exact cannot select anything here, whatever the data"),
+    ({"rule": "max_t", "permutations": 3}, "B = 3 permutations cannot reach alpha = 0.05"),
+    ({"rule": "decoys", "decoys": 5}, "K = 5 decoys are few"),
+    (
+        {"rule": "bh_10", "cluster": "pair", "permutations": 5},
+        "B = 5 permutations cannot give a Monte-Carlo p-value below",
+    ),
+    (
+        {"rule": "unadjusted", "cluster": "pair", "permutations": 5},
+        "B = 5 permutations cannot reach alpha = 0.05 by a p-value of the exchanges",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "said"), LIMITS)
+def test_what_is_impossible_is_said_before_the_splits_run(
+    options: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    columns = {**planted(40), "pair": [row // 2 for row in range(40)]}
+    path = made.write(tmp_path / "t.csv", columns)
+    words = [(f"--{name.replace('_', '-')}", str(value)) for name, value in options.items()]
+    run = cli.call(
+        "sensitivity", path, "--error", "error", "--splits", "2", "--exclude", "kind",
+        "--min-support", "3", *(() if "cluster" in options else ("--exclude", "pair")),
+        *(word for pair in words for word in pair),
+    )  # fmt: skip
+    assert run.status == 0, run.err
+    assert said in run.err
+    assert said in run.out
+
+
+def test_what_other_rules_need_is_not_spoken_of(tmp_path: Path) -> None:
+    path = made.write(tmp_path / "t.csv", planted())
+    document = run(path, splits=2, permutations=3, decoys=5)
+    assert document["warnings"] == []
+
+
+def test_the_lifts_of_one_table_move_against_each_other() -> None:
+    """What the note says: as good as perfectly for a descriptor without a median."""
+    asked, options = setting("gsm8k_openai_4models.csv")
+    assert options["correct"] == CORRECT
+    lifts: list[tuple[float, float]] = []
+    for s in range(40):
+        seed = definition.FIRST_SEED + definition.STEP * s
+        discovery = set(definition.deal([""] * len(asked.rows), asked.fraction, seed))
+        both: list[float] = []
+        for part in (discovery, set(range(len(asked.rows))) - discovery):
+            on = [1 - int(asked.rows[r][CORRECT]) for r in part if truth(asked.rows[r])]
+            off = [1 - int(asked.rows[r][CORRECT]) for r in part if not truth(asked.rows[r])]
+            both.append(sum(on) / len(on) - sum(off) / len(off))
+        lifts.append((both[0], both[1]))
+    assert np.corrcoef(np.array(lifts).T)[0, 1] < -0.99
+    document = sensitivity(GSM8K, correct=CORRECT, splits=40).to_dict()
+    (note,) = [note for note in document["notes"] if "move against each other" in note]
+    assert "are not power" in note
+    mean = row(document, "has_time_unit")["lift_discovery"]
+    assert mean == pytest.approx(sum(d for d, _ in lifts) / 40, abs=1e-12)
+
+
+def truth(cells: dict[str, str]) -> bool:
+    return cells["has_time_unit"] in {"1", "True", "true"}
+
+
+def test_answers_in_words(tmp_path: Path) -> None:
+    path = made.write(tmp_path / "t.csv", planted(500))
+    assert answer(run(path, splits=6)).endswith("; every split confirms something")
+    alone = answer(run(path, splits=1))
+    assert "confirmed in the one split: hard" in alone
+    assert "%" not in alone
+    few = sensitivity(GSM8K, correct=CORRECT, splits=10, min_holdout_lift="0.29").to_dict()
+    assert 0 < few["overall"]["any_confirmed"]["splits"] < 10
+    assert answer(few).endswith("% of the splits confirm something")
+
+
+def test_help_says_what_is_drawn() -> None:
+    shown = " ".join(cli.call("sensitivity", "--help").out.split())
+    assert "shared permutations (drawn anew in each split; default 9999)" in shown
+    assert "499999" not in shown
 
 
 def test_refusals_in_python() -> None:
