@@ -207,7 +207,7 @@ def _missing_outcomes(ids: _Ids, name: str, missing: NDArray[np.intp], plan: Pla
     count = f"{len(missing)} missing value{'s' if len(missing) > 1 else ''}"
     if table.log is not None and table.log.statuses:
         apart = (f"{many} {STATUS_WORDS[status]}" for status, many in table.log.statuses.items())
-        count += f" (among them attempts {', '.join(apart)})"
+        count += f" (attempts: {', '.join(apart)})"
     if plan.missing_outcome == "refuse":
         raise InputError(
             f"outcome column {name!r} has {count} in {table.n} rows: ids "

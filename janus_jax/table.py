@@ -93,7 +93,8 @@ class LogInfo:
 
     def fixed(self) -> dict[str, str]:
         """Format and choices but for the score, for a plan to hold an audit to."""
-        others = {name: value for name, value in self.choices.items() if value != self.outcome}
+        scores = ("metric", "scorer")
+        others = {name: value for name, value in self.choices.items() if name not in scores}
         return {"format": self.format, **others}
 
 

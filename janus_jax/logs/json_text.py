@@ -117,7 +117,7 @@ def _line_value(text: str, path: str, number: int, *, ended: bool) -> Any:
 
 
 def _line_fault(text: str, error: json.JSONDecodeError, *, ended: bool) -> str:
-    at = f"{error.msg} at character {error.pos + 1}"
+    at = f"{error.msg.removesuffix(' at')} at character {error.pos + 1}"
     if text in ("{", "["):
         return (
             "is a JSON document spread over several lines, not JSON Lines; write one object a line "

@@ -52,6 +52,11 @@ def read_json_lines(file: TextFile) -> Part:
     return Part(file.path, columns, len(lines), starts, "line", records.notes(columns))
 
 
+def _first(error: Exception) -> str:
+    """The first clause of a message: what follows is advice about Python."""
+    return str(error).partition(";")[0]
+
+
 def _object(text: str, path: str, line: int) -> dict[str, Any]:
     where = f"{path} line {line}"
     try:
@@ -66,11 +71,13 @@ def _object(text: str, path: str, line: int) -> dict[str, Any]:
                 "folder, or write one object a line (for example with: jq -c '.[]')"
             ) from None
         raise InputError(
-            f"{where}: not a complete JSON object ({error.msg} at character {error.pos + 1}); each "
-            "line must hold one whole record: repair or remove this line"
+            f"{where}: not a complete JSON object ({error.msg.removesuffix(' at')} at character "
+            f"{error.pos + 1}); each line must hold one whole record: repair or remove this line"
         ) from None
     except (ValueError, RecursionError) as error:  # an integer of thousands of digits; deep nesting
-        raise InputError(f"{where}: cannot be read as JSON ({error}); repair this line") from None
+        raise InputError(
+            f"{where}: cannot be read as JSON ({_first(error)}); repair this line"
+        ) from None
     if isinstance(value, dict):
         return cast("dict[str, Any]", value)
     if isinstance(value, list):
