@@ -17,6 +17,8 @@ from janus_jax.interface import DecidesReplays
 from janus_jax.registry import get
 from tests.replays.made import Design, correlated, design, lopsided
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 REPLAYS = 3_000
 
@@ -107,8 +109,6 @@ EIGHT = """
 import json, sys
 import jax
 from tests.replays.test_same_everywhere import DESIGNS, document
-
-pytestmark = pytest.mark.long
 
 assert jax.device_count() == 8
 print(json.dumps({name: document(DESIGNS[name], backend="jax") for name in sys.argv[1:]}))
