@@ -216,7 +216,7 @@ def run_audit(
         warnings = [*remarks(planned), *warnings]
     if warn is not None:
         for text in warnings:
-            warn(text)
+            warn(_for_a_new_plan(text) if planned else text)
     chosen, reasons = _choose_backend(backend, plan, prepared, running)
     screened = _screen(prepared, shuffled, plan, chosen, running)
     document = make_document(prepared, plan, screened, warnings, planned)
@@ -236,6 +236,11 @@ def _check(running: Running, backend: str) -> None:
             f"--distributed works with --backend {BACKEND} only, whose runtime is how the "
             f"processes meet; {backend!r} runs in one process"
         )
+
+
+def _for_a_new_plan(warning: str) -> str:
+    """A warning that advises an option, which a plan does not take beside it."""
+    return f"{warning} (in a new plan: this one is fixed)" if "--" in warning else warning
 
 
 def _choose_backend(

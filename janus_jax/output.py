@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import itertools
 import os
+import stat
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -122,6 +124,65 @@ def check_targets(
         for source in results:
             if target.exists() and Path(source).exists() and target.samefile(source):
                 raise InputError(f"{target} is an input; writing the result would destroy it")
+        # A log may lie in a folder that was named, or be read beside the one that was.
+        if target.name != (checkpoint and Path(checkpoint).name) and not _is_ours(target):
+            raise InputError(
+                f"{target} exists and was not written by janus-jax; writing the result would "
+                "destroy it: name another file"
+            )
+
+
+_MARKS = (
+    b'{\n "schema": "janus-jax/',
+    b"# A plan of janus-jax",
+    b"# Where the errors of ",
+    b"name,status,reason,",
+)
+"""How the files begin that are written here."""
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file may be replaced: there is none, it is empty, no regular file, or our own."""
+    if not path.is_file():
+        return True
+    with writing(), path.open("rb") as file:
+        head = file.read(64)
+    return not head or head.startswith(_MARKS)
+
+
+def write_whole(path: str | Path, text: str) -> None:
+    """Write a file in one step: whatever goes wrong, a former one of this name is kept.
+
+    A device or a pipe is written into.
+    """
+    data = text.encode("utf-8")
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+        return
+    try:
+        handle, made = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except PermissionError:  # the file may be written, its folder not
+        target.write_bytes(data)
+        return
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
+        os.chmod(made, stat.S_IMODE(mode))
+        os.replace(made, target)
+    except BaseException as error:
+        with suppress(OSError):
+            os.unlink(made)
+        if isinstance(error, OSError):
+            error.filename = str(path)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 @contextmanager
@@ -157,7 +218,7 @@ def publish_document(result: Result, json: str | None, show: Callable[[TextIO], 
     """
     if json and json != "-":
         with writing(json):
-            Path(json).write_text(result.to_json(), encoding="utf-8")
+            write_whole(json, result.to_json())
     with writing("standard output"):
         if json == "-":
             sys.stdout.write(result.to_json())

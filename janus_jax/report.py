@@ -268,6 +268,15 @@ def splits(document: Document) -> str:
     return "; ".join(parts)
 
 
+def chosen(document: Document) -> str | None:
+    """What was chosen of an evaluation log, in words; None for a table."""
+    log = document["data"]["log"]
+    if log is None:
+        return None
+    listed = ", ".join(f"{name} {printable(value)}" for name, value in log["choices"].items())
+    return f"log of {log['format']}: {listed}"
+
+
 def rule_words(document: Document) -> str:
     """The primary rule and the limit it goes by."""
     rule, plan = document["rule"], document["plan"]
@@ -337,6 +346,9 @@ def _markdown(document: Document) -> Iterator[str]:
     yield ""
     yield f"Outcome: {_cell(data['outcome']['column'])} ({data['outcome']['kind']}). "
     yield f"{splits(document)}. Primary rule: {rule_words(document)}."
+    if said := chosen(document):
+        yield ""
+        yield f"{_cell(said[:1].upper() + said[1:])}."
     yield ""
     if (planned := planned_words(document)) is not None:
         yield f"{planned[:1].upper()}{planned[1:]}."

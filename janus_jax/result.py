@@ -66,7 +66,7 @@ class AuditResult(Result):
 
         The folder is made when it does not exist; files of these names are replaced.
         """
-        from janus_jax.output import RESULT_FILES
+        from janus_jax.output import RESULT_FILES, write_whole
         from janus_jax.report import findings_csv
 
         target = Path(folder)
@@ -74,7 +74,7 @@ class AuditResult(Result):
         texts = (self.to_json(), findings_csv(self.document), self.to_markdown())
         paths = [target / name for name in RESULT_FILES]
         for path, text in zip(paths, texts, strict=True):
-            path.write_text(text, encoding="utf-8", newline="")
+            write_whole(path, text)
         return paths
 
     def __repr__(self) -> str:

@@ -16,6 +16,7 @@ from janus_jax.report import (
     STATUS_WORDS,
     Document,
     answer,
+    chosen,
     method_rows,
     planned_words,
     printable,
@@ -189,6 +190,8 @@ def print_result(document: Document, stream: TextIO) -> None:
     console = console_for(stream)
     print_answer(console, answer(document))
     console.print(f"{splits(document)}; rule: {rule_words(document)}")
+    if said := chosen(document):
+        console.print(said)
     if (planned := planned_words(document)) is not None:
         console.print(planned)
     for warning in document["warnings"]:

@@ -37,6 +37,22 @@ class Commands(Protocol):
         ...
 
 
+class Once(argparse.Action):
+    """Store a value, and refuse a second one: which of them was meant is not for us to say."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Take the value that was given."""
+        if getattr(namespace, self.dest, None) is not None:
+            parser.error(f"{option_string} is given twice: give one of them")
+        setattr(namespace, self.dest, values)
+
+
 def complain(kind: str, message: str) -> None:
     """Say something on stderr, whatever it holds."""
     from janus_jax.report import printable
@@ -243,14 +259,17 @@ def add_reading_options(parser: argparse.ArgumentParser) -> Options:
     )
     group.add_argument(
         "--format",
+        action=Once,
         metavar="NAME",
         help=f"the format, recognised by content unless named: {names}, table",
     )
     for name in ("metric", "scorer"):
-        group.add_argument(f"--{name}", metavar="NAME", help="which score is the outcome")
+        group.add_argument(
+            f"--{name}", action=Once, metavar="NAME", help="which score is the outcome"
+        )
     for name in ("filter", "model", "task", "run"):
         every = ", or all" if name == "task" else ""
-        group.add_argument(f"--{name}", metavar="NAME", help=f"which {name}{every}")
+        group.add_argument(f"--{name}", action=Once, metavar="NAME", help=f"which {name}{every}")
     group.add_argument(
         "--choose",
         action="append",

@@ -100,12 +100,16 @@ def _plan(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
 def _show(draft: Draft, planned: Planned, stream: TextIO) -> None:
     """Print what was planned, the hash on a line of its own."""
+    from janus_jax.behaviour.wording import counted
     from janus_jax.plans.planned import SPLITS
     from janus_jax.report import printable
     from janus_jax.terminal import console_for, print_answer
 
     console = console_for(stream)
-    print_answer(console, f"planned {len(planned.rules)} rules on {planned.rows} examples")
+    print_answer(
+        console,
+        f"planned {counted(len(planned.rules), 'rule')} on {counted(planned.rows, 'example')}",
+    )
     sizes = zip(planned.split.sizes, SPLITS, strict=True)
     console.print(", ".join(f"{size} {name}" for size, name in sizes if size))
     counts = Counter(rule.kind for rule in planned.rules)

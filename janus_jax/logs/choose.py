@@ -70,12 +70,15 @@ class Chosen:
         Coordinates of which several values stand together.
     made
         Every choice that was made or that left no choice, by name.
+    notes
+        Which values of a pooled coordinate a choice left nothing of.
     """
 
     rows: NDArray[np.intp]
     score: str
     pooled: tuple[str, ...]
     made: Mapping[str, str]
+    notes: tuple[str, ...] = ()
 
 
 def choose(gathered: Gathered, choices: Choices, source: str, option: str) -> Chosen:
@@ -106,6 +109,8 @@ def choose(gathered: Gathered, choices: Choices, source: str, option: str) -> Ch
     rows = np.arange(gathered.n)
     pooled: list[str] = []
     made: dict[str, str] = {}
+    notes: list[str] = []
+    together = [p for p in POOLED if choices.coordinates.get(p) == ALL and p in columns]
     for name, column in columns.items():
         counts = _counts(column, rows)
         without = len(rows) - sum(counts.values())
@@ -120,7 +125,12 @@ def choose(gathered: Gathered, choices: Choices, source: str, option: str) -> Ch
                     f"{_listed(counts)}"
                 )
             made[name] = wanted
-            rows = rows[column.codes[rows] == list(column.levels).index(wanted)]
+            kept = rows[column.codes[rows] == list(column.levels).index(wanted)]
+            for other in together:
+                before, after = (_counts(columns[other], some) for some in (rows, kept))
+                lost = {value: before[value] for value in before if value not in after}
+                notes += [_left_out(other, lost, name, wanted)] if lost else []
+            rows = kept
         elif len(counts) == 1 and not without:
             made[name] = next(iter(counts))
         elif name not in REPEATS and _ambiguous(column, [columns[p] for p in pooled], rows):
@@ -134,7 +144,20 @@ def choose(gathered: Gathered, choices: Choices, source: str, option: str) -> Ch
     score = _score(gathered, rows, choices, source, option)
     if choices.texts:
         made[TEXTS] = ",".join(choices.texts)
-    return Chosen(rows, score, tuple(pooled), {**made, option.removeprefix("--"): score})
+    made[option.removeprefix("--")] = score
+    return Chosen(rows, score, tuple(pooled), made, tuple(notes))
+
+
+def _left_out(pooled: str, lost: Mapping[str, int], name: str, wanted: str) -> str:
+    """Say of which values of a coordinate that was to be pooled a choice leaves nothing."""
+    many = sum(lost.values())
+    have, were = ("has", "was") if many == 1 else ("have", "were")
+    values = f"1 other {pooled}" if len(lost) == 1 else f"{len(lost)} other {pooled}s"
+    more = f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else ""
+    return (
+        f"{_attempts(many)} at {values} ({', '.join(list(lost)[:_SHOWN])}{more}) {have} no {name} "
+        f"{wanted!r} and {were} left out"
+    )
 
 
 def _ambiguous(column: Column, pooled: Sequence[Column], rows: NDArray[np.intp]) -> bool:

@@ -14,7 +14,7 @@ from janus_jax.errors import InputError
 from janus_jax.logs.attempt import Context, Format, Probe
 from janus_jax.logs.choose import Choices, choose
 from janus_jax.logs.companions import companion
-from janus_jax.logs.gather import Gathered
+from janus_jax.logs.gather import Gathered, NoAttempts
 from janus_jax.logs.names import LOG_FORMATS, MODULES
 from janus_jax.logs.tabulate import tabulate
 from janus_jax.readers import opening
@@ -23,7 +23,7 @@ from janus_jax.table import Table
 TABLE: Final = "table"
 """What ``--format`` takes for a file that is no log, whatever it looks like."""
 
-_DEEPEST: Final = 6  # folders below the one named
+_DEEPEST: Final = 32  # folders below the one named
 _SHOWN: Final = 5  # files listed in a note before "..."
 _ZIP: Final = b"PK\x03\x04"
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
@@ -41,12 +41,15 @@ class Logs:
         The format.
     paths
         Log files, and folders that are one log, in the order in which they are read.
+    below
+        Those that were found in a folder, not named themselves.
     notes
         What was found beside them in the folders named.
     """
 
     form: Format
     paths: tuple[str, ...]
+    below: frozenset[str]
     notes: tuple[str, ...]
 
 
@@ -94,7 +97,7 @@ def find_logs(paths: Sequence[str], wanted: str | None) -> Logs | None:
             "time"
         )
     (form,) = kinds.values()
-    return Logs(form, tuple(found), tuple(notes))
+    return Logs(form, tuple(found), frozenset(found).difference(paths), tuple(notes))
 
 
 def belongs_to_a_log(paths: Iterable[str], *, named_outcome: bool) -> str | None:
@@ -155,14 +158,36 @@ def unrecognised(paths: Iterable[str]) -> str | None:
 
 
 def read_logs(logs: Logs, choices: Choices) -> Table:
-    """Read all attempts and make the table of those that are chosen."""
+    """Read all attempts and make the table of those that are chosen.
+
+    A log without attempts that was found in a folder with others is no source, and noted.
+
+    Raises
+    ------
+    InputError
+        A log cannot be read in full and without doubt, none holds an attempt, or a choice is left.
+    """
     form, paths = logs.form, logs.paths
     hasher = hashlib.sha256()
     context = Context(hasher, list(logs.notes))
     gathered = Gathered(choices.texts)
-    for number, path in enumerate(paths):
-        for attempt in form.read(path, context):
-            gathered.add(attempt, number)
+    sources: list[str] = []
+    empty: list[NoAttempts] = []
+    for path in paths:
+        before = hasher.copy()
+        try:
+            for attempt in form.read(path, context):
+                gathered.add(attempt, len(sources))
+        except NoAttempts as error:
+            if path not in logs.below:
+                raise
+            empty.append(error)
+            context.note(f"{error.what}: left out")
+            hasher = context.hasher = before  # it decides nothing of what is read
+        else:
+            sources.append(path)
+    if empty and not gathered.n:
+        raise empty[0]
     named = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     if not gathered.n:
         raise InputError(f"{named}: the log holds no attempt; nothing can be audited")
@@ -178,7 +203,7 @@ def read_logs(logs: Logs, choices: Choices) -> Table:
         chosen,
         choices,
         format=form.NAME,
-        sources=paths,
+        sources=sources,
         sha256=hasher.hexdigest(),
         notes=context.notes,
     )
@@ -220,7 +245,8 @@ def _below(
         return {path: form}
     found: dict[str, Format] = {}
     others: list[str] = []
-    for name, one in _search(path, formats, _DEEPEST):
+    deeper: list[str] = []
+    for name, one in _search(path, formats, _DEEPEST, deeper):
         if one is None:
             others.append(name)
         else:
@@ -238,23 +264,32 @@ def _below(
         shown = ", ".join(others[:_SHOWN]) + (", ..." if len(others) > _SHOWN else "")
         files = "1 other file" if len(others) == 1 else f"{len(others)} other files"
         notes.append(f"{path}: {files} in it hold no attempts: {shown}")
+    if deeper:
+        folders = "1 folder is" if len(deeper) == 1 else f"{len(deeper)} folders are"
+        notes.append(
+            f"{path}: {folders} more than {_DEEPEST} folders deep and not searched, the first "
+            f"{deeper[0]}"
+        )
     return dict(kept)
 
 
 def _search(
-    folder: str, formats: Sequence[Format], levels: int
+    folder: str, formats: Sequence[Format], levels: int, deeper: list[str]
 ) -> Iterator[tuple[str, Format | None]]:
     """Every file below a folder with its format, by name; folders that are a log are not entered.
 
-    Nor are links to folders followed.
+    Nor are links to folders followed. Folders below the last of the levels go to ``deeper``.
     """
     for name in _listed(folder):
         path = os.path.join(folder, name)
         form = _recognised(path, formats)
         if form is not None or os.path.isfile(path):
             yield path, form
-        elif levels and os.path.isdir(path) and not os.path.islink(path):
-            yield from _search(path, formats, levels - 1)
+        elif os.path.isdir(path) and not os.path.islink(path):
+            if levels:
+                yield from _search(path, formats, levels - 1, deeper)
+            else:
+                deeper.append(path)
 
 
 def _listed(folder: str) -> list[str]:

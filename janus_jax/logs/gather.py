@@ -11,6 +11,7 @@ from janus_jax.errors import InputError
 from janus_jax.logs.attempt import Attempt, Status
 from janus_jax.logs.text_features import text_features
 from janus_jax.readers.growing import GrowingColumn, flattened
+from janus_jax.readers.part import escape_surrogates
 from janus_jax.readers.scalar import Unusable
 
 LONGEST: Final = 500
@@ -22,6 +23,20 @@ STATUSES: Final[tuple[Status, ...]] = ("ok", "unscored", "error", "not_run")
 Kind = Literal["coordinates", "scores", "facts", "derived", "post"]
 _PLACE: Final = re.compile(r" (line|sample|result|request) [\d,]+$")
 _KINDS: Final[tuple[Kind, ...]] = ("coordinates", "scores", "facts", "derived", "post")
+
+
+class NoAttempts(InputError):
+    """A log is complete and holds no attempt: a folder of logs can do without it.
+
+    Attributes
+    ----------
+    what
+        The file and what it lacks; the message adds the remedy.
+    """
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what}: {remedy}")
+        self.what = what
 
 
 class Gathered:
@@ -77,7 +92,7 @@ class Gathered:
         fields = self.columns[kind]
         for path, found in flattened(values):
             value: object = found
-            name = ".".join(path)
+            name = escape_surrogates(".".join(path))
             if isinstance(found, list) and kind != "scores":
                 many = len(cast("list[object]", found))
                 name, path, value = f"{name}.length", (*path, "length"), many

@@ -16,6 +16,7 @@ from janus_jax.logs import json_text
 from janus_jax.logs.archive import Archive
 from janus_jax.logs.attempt import Attempt, Context, Probe
 from janus_jax.logs.fields import Fields
+from janus_jax.logs.gather import NoAttempts
 from janus_jax.logs.inspect_archive import EvalFile, recognised
 from janus_jax.logs.inspect_sample import Header, attempt_of, header_of, key_of
 from janus_jax.logs.untyped import is_object, mapping
@@ -51,7 +52,7 @@ class InspectAI:
         Raises
         ------
         InputError
-            The log is cut off or damaged, holds no samples, or a sample twice.
+            The log is cut off or damaged, or holds a sample twice; NoAttempts if it holds none.
         """
         with closing(opening.open_binary(path)) as raw:
             zipped = raw.read(len(_ZIP)) == _ZIP
@@ -126,12 +127,12 @@ def _attempts(
     _say(header, len(seen), len(missing), counts, context)
 
 
-def _no_samples(header: Header) -> InputError:
+def _no_samples(header: Header) -> NoAttempts:
     counted = f", its results count {header.completed}" if header.completed else ""
-    return InputError(
-        f"{header.path}: the log holds no samples (status {header.status!r}{counted}): it was "
-        "written without them, or the run ended before the first one; name the full log of a "
-        "finished run"
+    return NoAttempts(
+        f"{header.path}: the log holds no samples (status {header.status!r}{counted})",
+        "it was written without them, or the run ended before the first one; name the full log of "
+        "a finished run",
     )
 
 

@@ -48,6 +48,7 @@ def tabulate(
         The score gives partial credit and nobody said what that is.
     """
     said = list(_about(notes, sources, np.frombuffer(gathered.files, np.int32)[chosen.rows]))
+    said += chosen.notes
     rows, outcome = _outcome(gathered, chosen, choices, format, said)
     statuses = np.frombuffer(gathered.statuses, np.int8)[rows]
     columns: dict[str, Column] = {"id": _ids(gathered, chosen.pooled, rows)}

@@ -21,7 +21,7 @@ from janus_jax.columns import Selection, select_columns
 from janus_jax.descriptors import Descriptors, make_descriptors
 from janus_jax.errors import InputError
 from janus_jax.outcome import id_columns, without_repeats
-from janus_jax.output import writing
+from janus_jax.output import write_whole, writing
 from janus_jax.plan import Plan, PlanOptions, make_plan
 from janus_jax.plans.fingerprints import example_ids, groups_hash, ids_hash, split_hash, used_hash
 from janus_jax.plans.planned import (
@@ -188,12 +188,14 @@ def write_plan(
         A name is used twice, a part does not exist, or the file cannot be written.
     """
     planned = finished(draft, extra=extra, outcomes_read=outcomes_read, proposed=proposed)
+    text = plan_text(planned)
     try:
-        data = plan_text(planned).encode("utf-8")
+        text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InputError(f"an option holds what is no text: {error.object!r:.60}") from error
+        odd = text[error.start]
+        raise InputError(f"an option holds {odd!r}, half of a character: it is no text") from error
     with writing(str(path)):
-        Path(path).write_bytes(data)
+        write_whole(path, text)
     return replace(planned, source=str(path))
 
 

@@ -176,6 +176,42 @@ def test_options_of_logs_are_refused_for_a_table(words: Sequence[str]) -> None:
     assert "is an ordinary table" in message
 
 
+@pytest.mark.parametrize("name", ["format", "metric", "scorer", "filter", "model", "task", "run"])
+def test_an_option_that_takes_one_choice_is_not_given_twice(name: str) -> None:
+    message = cli.refused(GSM8K, f"--{name}", "a", f"--{name}=b")
+    assert f"--{name} is given twice: give one of them; see janus-jax audit --help" in message
+
+
+def test_what_a_choice_leaves_out_of_all_tasks_is_said(tmp_path: Path) -> None:
+    def log(task: str, many: int, *filters: str) -> None:
+        records = [
+            lm_eval_line(number, number % 2, filter=one)
+            for number in range(many)
+            for one in filters
+        ]
+        write_lines(tmp_path / f"samples_{task}_2026-01-01T00-00-00.5.jsonl", records)
+
+    def said(*words: str) -> list[str]:
+        notes = whole(tmp_path, "--task", "all", *words)["notes"]
+        return [note for note in notes if "left out" in note]
+
+    log("one", 4, "strict-match", "loose")
+    log("two", 6, "strict-match")
+    assert said(*STRICT) == []
+    assert said("--filter", "loose") == [
+        "6 attempts at 1 other task (two) have no filter 'loose' and were left out"
+    ]
+    log("three", 1, "none")
+    assert said("--filter", "loose") == [
+        "7 attempts at 2 other tasks (three, two) have no filter 'loose' and were left out"
+    ]
+    assert said(*STRICT) == [
+        "1 attempt at 1 other task (three) has no filter 'strict-match' and was left out"
+    ]
+    result = whole(tmp_path, "--task", "one", *STRICT)
+    assert not [note for note in result["notes"] if "left out" in note]
+
+
 def test_format_table_takes_a_log_for_a_table() -> None:
     result = whole(GSM8K, "--format", "table", "--correct", "exact_match")
     assert result["data"]["rows"] == 80
@@ -389,10 +425,45 @@ def test_folders_without_a_log(tmp_path: Path) -> None:
     assert "a directory without an evaluation log that is recognised (inspect, lm-eval" in message
     shutil.copy(RESULTS, tmp_path)
     assert LM_EVAL_SAYS in cli.refused(tmp_path)
-    deep = tmp_path / "1" / "2" / "3" / "4" / "5" / "6" / "7"
+    deep = tmp_path.joinpath(*"d" * 33)
     deep.mkdir(parents=True)
     shutil.copy(GSM8K, deep)
-    assert "6 folders deep" in cli.refused(tmp_path)
+    assert "32 folders deep" in cli.refused(tmp_path)
+
+
+def test_folders_that_lie_too_deep_are_said(tmp_path: Path) -> None:
+    last = tmp_path.joinpath(*"d" * 32)
+    last.mkdir(parents=True)
+    shutil.copy(GSM8K, last)
+    result = whole(tmp_path, *STRICT)
+    assert counts(result) == (22, 18, 0)
+    assert not [note for note in result["notes"] if "folders deep" in note]
+    (last / "e").mkdir()
+    said = f"more than 32 folders deep and not searched, the first {last / 'e'}"
+    assert f"{tmp_path}: 1 folder is {said}" in whole(tmp_path, *STRICT)["notes"]
+    (last / "f").mkdir()
+    assert f"{tmp_path}: 2 folders are {said}" in whole(tmp_path, *STRICT)["notes"]
+
+
+def test_a_log_without_samples_does_not_stop_the_others_of_its_folder(tmp_path: Path) -> None:
+    full, other = tmp_path / "b.json", tmp_path.parent / f"{tmp_path.name}.json"
+    empty = write_inspect(tmp_path / "a.json", [])
+    message = cli.refused(tmp_path, *cli.WHOLE)  # nothing else is in the folder
+    assert f"{empty}: the log holds no samples (status 'success'): it was written" in message
+    samples = [sample(name, "CI"[name % 2], steps=name % 3) for name in range(6)]
+    for path in (full, other):
+        write_inspect(path, samples)
+    alone, beside = whole(full), whole(tmp_path)
+    assert beside["data"] == alone["data"]  # also the digest: what is left out decides nothing
+    said = f"{empty}: the log holds no samples (status 'success'): left out"
+    assert [note for note in beside["notes"] if note not in alone["notes"]] == [said]
+    for paths in ((empty, other), (other, empty)):
+        assert "the log holds no samples" in cli.refused(*paths, *cli.WHOLE)
+    # A folder of nothing else beside a log that is named.
+    full.unlink()
+    result = cli.audit(tmp_path, other, *cli.WHOLE, *cli.FAST)
+    assert result["data"]["source"] == [str(other)]
+    assert said in result["notes"]
 
 
 def test_links_that_go_round_are_not_followed(tmp_path: Path) -> None:

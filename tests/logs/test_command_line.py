@@ -162,7 +162,7 @@ STOPS: Mapping[str, Sequence[tuple[Sequence[str], str]]] = {
     f"inspect_ai/{GSM_EVAL.name}": [
         ((), "3 scores: match (C 16, I 14), multi.correct (1 16, 0 14), multi.resp_steps (6 ")
     ],
-    "inspect_ai": [((), "the log holds no samples (status 'success', its results count 1000)")],
+    "inspect_ai": [((), "inspect_log_invalid.txt line 2 (character 31): not complete JSON")],
     "inspect_ai/eee_data_arc_sonnet.json": [((), "all 5 examples are right")],
     "inspect_ai/eee_data_with_llm_scoring.json": [((), "the log holds no samples")],
     "inspect_ai/inspect_2025-05-12T20-28-13-04-00_no-samples.json": [

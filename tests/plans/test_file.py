@@ -283,7 +283,7 @@ def test_where_a_plan_goes(tmp_path: Path) -> None:
 
 def test_an_option_that_is_no_text(tmp_path: Path) -> None:
     table = write(tmp_path / "table.csv", columns())
-    with pytest.raises(InputError, match="what is no text"):
+    with pytest.raises(InputError, match="it is no text"):
         plan(str(table), error="wrong", na="\udcff", out=tmp_path / "plan.toml")
     assert not (tmp_path / "plan.toml").exists()
 
