@@ -5,21 +5,17 @@ from __future__ import annotations
 import io
 import itertools
 import os
-import stat
 import sys
-import tempfile
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
 from janus_jax.errors import InputError
+from janus_jax.files import RESULT_FILES, write_whole
 
 if TYPE_CHECKING:
     from janus_jax.result import AuditResult, Result
-
-RESULT_FILES = ("result.json", "findings.csv", "report.md")
-"""What ``--out DIR`` writes."""
 
 
 class _Forgiving(io.TextIOBase):
@@ -148,41 +144,6 @@ def _is_ours(path: Path) -> bool:
     with writing(), path.open("rb") as file:
         head = file.read(64)
     return not head or head.startswith(_MARKS)
-
-
-def write_whole(path: str | Path, text: str) -> None:
-    """Write a file in one step: whatever goes wrong, a former one of this name is kept.
-
-    A device or a pipe is written into.
-    """
-    data = text.encode("utf-8")
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        target.write_bytes(data)
-        return
-    try:
-        handle, made = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except PermissionError:  # the file may be written, its folder not
-        target.write_bytes(data)
-        return
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
-        os.chmod(made, stat.S_IMODE(mode))
-        os.replace(made, target)
-    except BaseException as error:
-        with suppress(OSError):
-            os.unlink(made)
-        if isinstance(error, OSError):
-            error.filename = str(path)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 @contextmanager

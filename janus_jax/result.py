@@ -66,7 +66,7 @@ class AuditResult(Result):
 
         The folder is made when it does not exist; files of these names are replaced.
         """
-        from janus_jax.output import RESULT_FILES, write_whole
+        from janus_jax.files import RESULT_FILES, write_whole
         from janus_jax.report import findings_csv
 
         target = Path(folder)

@@ -20,8 +20,9 @@ from janus_jax import __version__
 from janus_jax.columns import Selection, select_columns
 from janus_jax.descriptors import Descriptors, make_descriptors
 from janus_jax.errors import InputError
+from janus_jax.files import write_whole
 from janus_jax.outcome import id_columns, without_repeats
-from janus_jax.output import write_whole, writing
+from janus_jax.output import writing
 from janus_jax.plan import Plan, PlanOptions, make_plan
 from janus_jax.plans.fingerprints import example_ids, groups_hash, ids_hash, split_hash, used_hash
 from janus_jax.plans.planned import (

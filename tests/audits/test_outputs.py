@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from janus_jax.output import write_whole
+from janus_jax.files import write_whole
 from tests.audits import cli
 
 FORMATS = Path(__file__).parents[1] / "data" / "formats" / "lm_eval"
