@@ -16,6 +16,7 @@ from janus_jax.prepare import Prepared
 from janus_jax.screen import Screened
 from janus_jax.split import DISCOVERY
 from janus_jax.statistic import SMALLEST_P
+from janus_jax.table import LOWER_IS_BETTER
 
 _EXPECTED_DECOYS = 5  # fewer allowed decoys than this make the literal rule jumpy
 
@@ -104,8 +105,14 @@ def one_sided(prepared: Prepared) -> Iterator[str]:
 def _reading_warnings(plan: Plan, prepared: Prepared) -> Iterator[str]:
     """The table looks as if it were read the wrong way round, or its rows were not independent."""
     said = contrary_outcome(plan.outcome_column, plan.outcome_kind)
+    log = prepared.examples.table.log
     if said:
         yield said
+    elif log and plan.outcome_kind == "error" and not plan.outcome_column.endswith(LOWER_IS_BETTER):
+        yield (
+            f"--error {plan.outcome_column} takes a high score of this log as wrong; the scores of "
+            f"logs mostly say what is right: --correct {plan.outcome_column}"
+        )
     if not plan.cluster:
         for column in prepared.selection.groups:
             yield (

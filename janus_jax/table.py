@@ -70,6 +70,10 @@ STATUS_WORDS: Final[Mapping[str, str]] = {
 """Why an attempt in a log has no outcome, in words."""
 
 
+LOWER_IS_BETTER: Final = ":lower_is_better"
+"""Ends the name of a score that is better when it is lower: 0 is right there, not wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class LogInfo:
     """What is known of a table that was read from evaluation logs.

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from janus_jax.errors import InputError
-from janus_jax.logs.fields import LOWER_IS_BETTER
 from janus_jax.logs.gather import Gathered
-from janus_jax.table import Column
+from janus_jax.table import LOWER_IS_BETTER, Column
 
 REPEATS: Final = ("epoch", "trial", "repeat")
 """Coordinates that only count repeats of an example."""

@@ -15,8 +15,9 @@ from typing import Any, Final
 from janus_jax.errors import InputError
 from janus_jax.logs import beside, json_text
 from janus_jax.logs.attempt import Attempt, Context, Probe, Status
-from janus_jax.logs.fields import LONG, LOWER_IS_BETTER, Fields, Parts, first_look
+from janus_jax.logs.fields import LONG, Fields, Parts, first_look
 from janus_jax.logs.untyped import is_object, items, mapping, text
+from janus_jax.table import LOWER_IS_BETTER
 
 _REQUIRED: Final = ("evaluation_id", "model_id", "evaluation_name", "sample_id")
 _SUFFIX: Final = "_samples.jsonl"

@@ -18,9 +18,6 @@ from janus_jax.logs.untyped import is_array, is_object, items
 LONG: Final = 100
 """Characters beyond which a string is a text, and no level of a category."""
 
-LOWER_IS_BETTER: Final = ":lower_is_better"
-"""Ends the name of a score that is better when it is lower: 0 is right there, not wrong."""
-
 _GOLD: Final = re.compile(
     r"(in)?correct|(answer|gold|golden|ideal|label|reference|solution|target)s?", re.IGNORECASE
 )

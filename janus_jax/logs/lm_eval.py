@@ -19,9 +19,10 @@ from typing import Any, Final
 from janus_jax.errors import InputError
 from janus_jax.logs import beside, json_text
 from janus_jax.logs.attempt import Attempt, Context, Probe
-from janus_jax.logs.fields import LONG, LOWER_IS_BETTER, Fields, first_look
+from janus_jax.logs.fields import LONG, Fields, first_look
 from janus_jax.logs.untyped import is_array, is_object, items, mapping, text
 from janus_jax.readers.opening import HEAD_BYTES, open_binary, read_head
+from janus_jax.table import LOWER_IS_BETTER
 
 _TIMESTAMP = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"  # no fraction where it is exactly zero
 _SAMPLES = re.compile(rf"(?:^|_)samples_(?P<task>.+?)(?:_(?P<run>{_TIMESTAMP}))?\.jsonl?$")

@@ -102,6 +102,14 @@ def test_a_failed_write_keeps_the_former_file(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["link.json", "result.json"]
 
 
+def test_a_score_read_the_wrong_way_round_is_warned_of() -> None:
+    path = FORMATS / "samples_replay_gsm8k_2026-11-30T15-14-11.009972.jsonl"
+    words = (path, "--filter", "strict-match", "--permutations", "99", "--backend", "numpy")
+    said = "--error exact_match takes a high score of this log as wrong"
+    assert said in cli.call("audit", *words, "--error", "exact_match").err
+    assert said not in cli.call("audit", *words, "--correct", "exact_match").err
+
+
 def test_reports_say_what_was_chosen_of_a_log(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run = cli.call("audit", folder, *WORDS, "--out", out, "--min-support", "1")
