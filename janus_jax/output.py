@@ -133,6 +133,7 @@ _MARKS = (
     b"# A plan of janus-jax",
     b"# Where the errors of ",
     b"name,status,reason,",
+    b'{"id": "seed',  # packets, whose writer looks at all of the file
 )
 """How the files begin that are written here."""
 
