@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,10 @@ from janus_jax.interface import Backend, Problem
 from janus_jax.permutations import DEFAULT_MEMORY, Progress, Running
 from janus_jax.plan import (
     PLAN_OPTIONS,
+    DecimalText,
     Method,
     MissingOutcome,
+    Names,
     Plan,
     Repeats,
     StatisticName,
@@ -33,11 +35,6 @@ from janus_jax.result import AuditResult
 from janus_jax.screen import Screened, screen
 from janus_jax.split import DISCOVERY
 
-Names = str | Sequence[str]
-"""One name, or several."""
-Decimal = str | int | float
-"""A decimal; text is taken exactly as written."""
-
 
 def audit(
     source: object,
@@ -46,7 +43,7 @@ def audit(
     error: str | None = None,
     correct: str | None = None,
     score: str | None = None,
-    pass_at: Decimal | None = None,
+    pass_at: DecimalText | None = None,
     missing_outcome: MissingOutcome | None = None,
     id: Names | None = None,
     repeats: Repeats | None = None,
@@ -60,19 +57,19 @@ def audit(
     conjunction: Names | None = None,
     pairs: bool | None = None,
     split_column: str | None = None,
-    discovery: Decimal | None = None,
+    discovery: DecimalText | None = None,
     seed: int | None = None,
     stratify: str | None = None,
     preset: str | None = None,
     min_support: int | None = None,
-    min_prevalence: Decimal | None = None,
-    max_prevalence: Decimal | None = None,
+    min_prevalence: DecimalText | None = None,
+    max_prevalence: DecimalText | None = None,
     statistic: StatisticName | None = None,
     rule: Method | None = None,
     decoys: int | None = None,
-    q: Decimal | None = None,
-    alpha: Decimal | None = None,
-    min_holdout_lift: Decimal | None = None,
+    q: DecimalText | None = None,
+    alpha: DecimalText | None = None,
+    min_holdout_lift: DecimalText | None = None,
     permutations: int | None = None,
     strata: str | None = None,
     backend: str = "auto",

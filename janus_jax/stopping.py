@@ -41,14 +41,23 @@ def noted() -> Generator[Callable[[], bool]]:
 
 
 @contextmanager
-def terminable() -> Generator[None]:
-    """Within, SIGTERM and SIGHUP do what Ctrl-C does: they raise KeyboardInterrupt."""
+def terminable(lost: str | None = None) -> Generator[None]:
+    """Within, SIGTERM and SIGHUP do what Ctrl-C does: they raise KeyboardInterrupt.
+
+    ``lost`` is what to say to who interrupts, where nothing better is said: it comes out as
+    :class:`Interrupted`.
+    """
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
     with _handling(stop, _ENDING):
-        yield
+        try:
+            yield
+        except KeyboardInterrupt as error:
+            if lost is None or str(error):
+                raise
+            raise Interrupted(lost) from None
 
 
 @contextmanager

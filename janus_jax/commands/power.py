@@ -105,7 +105,7 @@ def _power(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     from janus_jax.behaviour.power import design_warnings, make_study, run_study
     from janus_jax.behaviour.power_report import print_power
     from janus_jax.progress import reporting
-    from janus_jax.stopping import Interrupted, terminable
+    from janus_jax.stopping import terminable
 
     if options.results and options.from_audit:
         raise InputError("--from-audit means the same as RESULTS: give the files once")
@@ -123,20 +123,17 @@ def _power(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     )
     for text in design_warnings(study):
         warn(text)
-    try:
-        with (
-            terminable(),
-            reporting(
-                sys.stderr,
-                PROGRAM,
-                quiet=options.quiet,
-                what="repetitions",
-                searching=study.target is not None,
-            ) as progress,
-        ):
-            result = run_study(study, progress=progress, command=shlex.join([PROGRAM, *arguments]))
-    except KeyboardInterrupt:
-        raise Interrupted("nothing was written; fewer --repetitions take less time") from None
+    with (
+        terminable("nothing was written; fewer --repetitions take less time"),
+        reporting(
+            sys.stderr,
+            PROGRAM,
+            quiet=options.quiet,
+            what="repetitions",
+            searching=study.target is not None,
+        ) as progress,
+    ):
+        result = run_study(study, progress=progress, command=shlex.join([PROGRAM, *arguments]))
     publish_document(result, options.json, lambda stream: print_power(result.document, stream))
     return 0
 

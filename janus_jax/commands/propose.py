@@ -88,7 +88,7 @@ def _propose(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
     from janus_jax.mining.proposing import LEVELS, TOP, WEIGHT, Search, run_propose
     from janus_jax.progress import reporting
-    from janus_jax.stopping import Interrupted, terminable
+    from janus_jax.stopping import terminable
 
     search = Search(
         level=LEVELS if numbers["level"] is None else numbers["level"],
@@ -96,23 +96,20 @@ def _propose(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         min_slice=min_slice,
         weight=WEIGHT if options.weight is None else options.weight,
     )
-    try:
-        with (
-            terminable(),
-            reporting(sys.stderr, PROGRAM, quiet=options.quiet, what="descriptors") as progress,
-        ):
-            result = run_propose(
-                options.results,
-                plan,
-                search,
-                out=options.out,
-                proposal=options.proposal,
-                reading=reading_of(options),
-                progress=progress,
-                command=shlex.join([PROGRAM, *arguments]),
-            )
-    except KeyboardInterrupt:
-        raise Interrupted("no plan was written") from None
+    with (
+        terminable("no plan was written"),
+        reporting(sys.stderr, PROGRAM, quiet=options.quiet, what="descriptors") as progress,
+    ):
+        result = run_propose(
+            options.results,
+            plan,
+            search,
+            out=options.out,
+            proposal=options.proposal,
+            reading=reading_of(options),
+            progress=progress,
+            command=shlex.join([PROGRAM, *arguments]),
+        )
     publish_document(result, options.json, lambda stream: show(result.to_dict(), stream))
     return 0
 

@@ -71,32 +71,29 @@ def _replay(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     from janus_jax.behaviour.replay_report import print_replays
     from janus_jax.permutations import DEFAULT_MEMORY, Running
     from janus_jax.progress import reporting
-    from janus_jax.stopping import Interrupted, terminable
+    from janus_jax.stopping import terminable
 
-    try:
-        with (
-            terminable(),
-            reporting(sys.stderr, PROGRAM, quiet=options.quiet, what="replays") as progress,
-        ):
-            result = run_replay(
-                options.results,
-                plan,
-                planned=planned,
-                replays=REPLAYS if replays is None else replays,
-                decoy_grid=grid,
-                plus_one=options.plus_one,
-                backend=options.backend,
-                running=Running(
-                    memory=DEFAULT_MEMORY if memory is None else memory * 2**20,
-                    batch=batch,
-                    progress=progress,
-                ),
-                reading=reading_of(options),
-                warn=warn,
-                command=shlex.join([PROGRAM, *arguments]),
-            )
-    except KeyboardInterrupt:
-        raise Interrupted("nothing was written; fewer --replays take less time") from None
+    with (
+        terminable("nothing was written; fewer --replays take less time"),
+        reporting(sys.stderr, PROGRAM, quiet=options.quiet, what="replays") as progress,
+    ):
+        result = run_replay(
+            options.results,
+            plan,
+            planned=planned,
+            replays=REPLAYS if replays is None else replays,
+            decoy_grid=grid,
+            plus_one=options.plus_one,
+            backend=options.backend,
+            running=Running(
+                memory=DEFAULT_MEMORY if memory is None else memory * 2**20,
+                batch=batch,
+                progress=progress,
+            ),
+            reading=reading_of(options),
+            warn=warn,
+            command=shlex.join([PROGRAM, *arguments]),
+        )
     publish_document(result, options.json, lambda stream: print_replays(result.document, stream))
     return 0
 

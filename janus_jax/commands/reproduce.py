@@ -156,24 +156,24 @@ def _audit_replies(options: argparse.Namespace, seed: int, command: str) -> int:
     from janus_jax.paper.replies import read_replies
     from janus_jax.permutations import Running
     from janus_jax.progress import reporting
-    from janus_jax.stopping import Interrupted, terminable
+    from janus_jax.stopping import terminable
 
     made = packets(seed=seed)
     replies = read_replies(options.replies, made)
     grades = grade(made, replies)
     grades.check()
-    try:
-        with terminable(), reporting(sys.stderr, PROGRAM, quiet=options.quiet) as progress:
-            result = run_audit(
-                replies_frame(made, replies),
-                replies_plan(),
-                backend=options.backend,
-                running=Running(progress=progress),
-                warn=warn,
-                command=command,
-            )
-    except KeyboardInterrupt:
-        raise Interrupted("nothing was written") from None
+    with (
+        terminable("nothing was written"),
+        reporting(sys.stderr, PROGRAM, quiet=options.quiet) as progress,
+    ):
+        result = run_audit(
+            replies_frame(made, replies),
+            replies_plan(),
+            backend=options.backend,
+            running=Running(progress=progress),
+            warn=warn,
+            command=command,
+        )
     if options.json != "-":
         with writing("standard output"):
             sys.stdout.writelines(f"{sentence}\n" for sentence in grades.sentences())
@@ -194,22 +194,17 @@ def _paper(
     check_targets([], None, options.json)
 
     from janus_jax.paper.reproduce import REPETITIONS, REPLAYS, reproduce
-    from janus_jax.stopping import Interrupted, terminable
+    from janus_jax.stopping import terminable
 
-    try:
-        with terminable():
-            result = reproduce(
-                repetitions=REPETITIONS if repetitions is None else repetitions,
-                replays=REPLAYS if replays is None else replays,
-                seed=seed,
-                backend=options.backend,
-                progress=None if options.quiet else _say,
-                command=command,
-            )
-    except KeyboardInterrupt:
-        raise Interrupted(
-            "nothing was written; fewer --repetitions and --replays take less time"
-        ) from None
+    with terminable("nothing was written; fewer --repetitions and --replays take less time"):
+        result = reproduce(
+            repetitions=REPETITIONS if repetitions is None else repetitions,
+            replays=REPLAYS if replays is None else replays,
+            seed=seed,
+            backend=options.backend,
+            progress=None if options.quiet else _say,
+            command=command,
+        )
     publish_document(result, options.json, lambda stream: _show(result.document, stream))
     return 0
 

@@ -95,26 +95,23 @@ def _sensitivity(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         with_default_permutations,
     )
     from janus_jax.progress import reporting
-    from janus_jax.stopping import Interrupted, terminable
+    from janus_jax.stopping import terminable
 
-    try:
-        with (
-            terminable(),
-            reporting(sys.stderr, PROGRAM, quiet=options.quiet, what="splits") as progress,
-        ):
-            result = run_sensitivity(
-                options.results,
-                with_default_permutations(plan) if options.permutations is None else plan,
-                splits=SPLITS if splits is None else splits,
-                first_seed=FIRST_SEED if first_seed is None else first_seed,
-                backend=options.backend,
-                progress=progress,
-                reading=reading_of(options),
-                warn=warn,
-                command=shlex.join([PROGRAM, *arguments]),
-            )
-    except KeyboardInterrupt:
-        raise Interrupted("nothing was written; fewer --splits take less time") from None
+    with (
+        terminable("nothing was written; fewer --splits take less time"),
+        reporting(sys.stderr, PROGRAM, quiet=options.quiet, what="splits") as progress,
+    ):
+        result = run_sensitivity(
+            options.results,
+            with_default_permutations(plan) if options.permutations is None else plan,
+            splits=SPLITS if splits is None else splits,
+            first_seed=FIRST_SEED if first_seed is None else first_seed,
+            backend=options.backend,
+            progress=progress,
+            reading=reading_of(options),
+            warn=warn,
+            command=shlex.join([PROGRAM, *arguments]),
+        )
     publish_document(result, options.json, lambda stream: show(result.to_dict(), stream))
     return 0
 
