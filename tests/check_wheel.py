@@ -18,6 +18,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = {"janus_jax": "janus_jax", "backends/janus_backends": "janus_backends"}
+MOST_BYTES = 1_000_000  # of the wheel; the chart library that report.html carries is a third
+NOT_IN_A_WHEEL = ("tests", "test_", "docs", "examples", "bench")
+DATA = (".csv", ".tsv", ".parquet", ".jsonl", ".eval", ".ipynb", ".svg", ".png", ".pyc")
 
 
 def main() -> None:
@@ -25,6 +28,7 @@ def main() -> None:
         folder = Path(name)
         wheel = build(folder)
         compare(wheel)
+        bound(wheel)
         test(wheel, folder)
 
 
@@ -54,6 +58,25 @@ def compare(wheel: Path) -> None:
             f"only tracked {sorted(expected - held)}"
         )
     print(f"wheel holds exactly the {len(held)} tracked files")
+
+
+def bound(wheel: Path) -> None:
+    """At the top two packages and their metadata; nothing that stays with the sources; small."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    top = {name.partition("/")[0] for name in names}
+    version = wheel.name.split("-")[1]
+    expected = {*PACKAGES.values(), f"janus_jax-{version}.dist-info"}
+    if top != expected:
+        sys.exit(f"top level of the wheel is {sorted(top)}, not {sorted(expected)}")
+    for name in names:
+        parts = name.split("/")[1:]
+        if any(part.startswith(NOT_IN_A_WHEEL) for part in parts) or name.endswith(DATA):
+            sys.exit(f"{name} does not belong into the wheel")
+    size = wheel.stat().st_size
+    if size > MOST_BYTES:
+        sys.exit(f"the wheel has {size:,} bytes, more than {MOST_BYTES:,}")
+    print(f"wheel has {size:,} bytes; at its top {', '.join(sorted(top))}")
 
 
 def test(wheel: Path, folder: Path) -> None:
