@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -29,10 +29,13 @@ class Decoys:
         int64, shape (J,): D(t), decoys that reach each threshold.
     floor
         95th percentile of their |lift|.
+    drawn
+        How often each pair of a source's margins and an error count was drawn; K in all.
     """
 
     exceedances: NDArray[np.int64]
     floor: Fraction
+    drawn: Mapping[tuple[Margins, int], int]
 
 
 def draw_decoys(
@@ -48,7 +51,7 @@ def draw_decoys(
     for (margins, errors), times in pairs.items():
         histogram[ranks[margins][errors - margins.span[0]]] += times
         sizes[abs(margins.lift(errors))] += times
-    return Decoys(at_least(histogram), percentile_95(sizes))
+    return Decoys(at_least(histogram), percentile_95(sizes), pairs)
 
 
 @dataclass(frozen=True, slots=True)

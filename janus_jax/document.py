@@ -15,13 +15,17 @@ from numpy.typing import NDArray
 
 from janus_jax.ablation import ablation
 from janus_jax.advice import reading_notes
+from janus_jax.curves import curve, histogram, size, threshold
 from janus_jax.effects import effect
+from janus_jax.families import families
 from janus_jax.library import Counts, Part
 from janus_jax.plan import Plan
 from janus_jax.plans.planned import Planned
 from janus_jax.plans.proposed import judged
 from janus_jax.prepare import Prepared
+from janus_jax.ranking import by_rank
 from janus_jax.screen import Screened, gate
+from janus_jax.slice_examples import slice_examples
 
 SCHEMA = "janus-jax/audit/1"
 
@@ -32,13 +36,16 @@ def make_document(
     screened: Screened | None,
     warnings: Sequence[str],
     planned: Planned | None = None,
+    examples: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Put the result together; ``run`` is added by whoever ran it.
 
-    ``planned`` is the plan file that the audit followed, if it followed one.
+    ``planned`` is the plan file that the audit followed, if it followed one; ``examples`` are the
+    columns that are shown with the examples of each selected slice.
     """
     gates = _gates(prepared, plan, screened)
     descriptors = _descriptors(prepared, plan, screened, gates)
+    ranked = by_rank(descriptors, plan.statistic)
     mined = planned.proposed if planned else None
     return {
         "schema": SCHEMA,
@@ -49,6 +56,8 @@ def make_document(
         "methods": _methods(prepared, screened, gates),
         "ablation": ablation(prepared, screened, {g for g, (ok, _) in gates.items() if ok}),
         "descriptors": descriptors,
+        "families": families(prepared, ranked),
+        "examples": slice_examples(prepared, plan, ranked, examples),
         **({"proposed": judged(mined, descriptors)} if mined else {}),
         "not_used": [
             {"column": column, "reason": reason}
@@ -124,9 +133,9 @@ def _part(part: Part) -> dict[str, int]:
 
 
 def _screen(prepared: Prepared, plan: Plan, screened: Screened | None) -> dict[str, Any]:
-    size = prepared.library_size
+    library = prepared.library_size
     if screened is None:
-        return {"L": size}
+        return {"L": library, "curve": None, "histogram": None}
     reached = screened.thresholds.reached
     permuted = screened.permuted
     total = permuted.tally.permutations
@@ -137,7 +146,7 @@ def _screen(prepared: Prepared, plan: Plan, screened: Screened | None) -> dict[s
             return {"threshold": None, "R": 0, **dict.fromkeys(values)}
         found = {name: value[index] for name, value in values.items()}
         return {
-            "threshold": _threshold(prepared, screened, index),
+            "threshold": threshold(prepared, screened, index),
             "R": int(reached[index]),
             **found,
         }
@@ -151,7 +160,7 @@ def _screen(prepared: Prepared, plan: Plan, screened: Screened | None) -> dict[s
 
     sampled = screened.mean_totals.tolist()
     shown: dict[str, Any] = {
-        "L": size,
+        "L": library,
         "mean_count": at(
             "mean_count",
             {
@@ -168,6 +177,8 @@ def _screen(prepared: Prepared, plan: Plan, screened: Screened | None) -> dict[s
             if permuted.enumerated
             else 1 / (total + 1),
         },
+        "curve": curve(prepared, screened),
+        "histogram": histogram(prepared, screened),
     }
     closed = screened.closed
     if closed is None:
@@ -182,7 +193,7 @@ def _screen(prepared: Prepared, plan: Plan, screened: Screened | None) -> dict[s
                 "decoys",
                 {
                     "D": literal,
-                    "estimated_fdp": per_reached(literal, Fraction(size, plan.decoys)),
+                    "estimated_fdp": per_reached(literal, Fraction(library, plan.decoys)),
                 },
             ),
             "stability_redraws": closed.stability.redraws if closed.stability else 0,
@@ -200,20 +211,7 @@ def _screen(prepared: Prepared, plan: Plan, screened: Screened | None) -> dict[s
         ),
         "fixed_floor": {"floor": float(closed.decoys.floor) if closed.decoys else None},
     }
-    return {"L": size, **exact, **shown}
-
-
-def _threshold(prepared: Prepared, screened: Screened, index: int) -> float:
-    """The threshold as a |lift| or |z|: that of a descriptor which stands exactly on it."""
-    position = int((screened.thresholds.own == index + 1).argmax())
-    return _size(prepared.discovery[prepared.eligible[position]])
-
-
-def _size(counts: Counts) -> float:
-    """The statistic that is ranked, as a float to show: |lift| or |z|."""
-    if counts.margins.statistic == "lift":
-        return abs(float(counts.lift))
-    return abs(counts.margins.z(counts.errors_on))
+    return {"L": library, **exact, **shown}
 
 
 def _methods(
@@ -349,15 +347,14 @@ def _why(g: int, i: int, prepared: Prepared, plan: Plan, screened: Screened) -> 
     """The comparison that the primary rule made, in words."""
     counts, rule = prepared.discovery[g], plan.rule
     if rule in screened.chosen:
-        size = "|lift|" if plan.statistic == "lift" else "|z|"
-        value = _size(counts)
+        word = "|lift|" if plan.statistic == "lift" else "|z|"
+        value = size(counts)
         index = screened.chosen[rule]
         if index is None:
-            return f"no threshold has an estimated FDP of at most {plan.q} ({size} {value:.4f})"
+            return f"no threshold has an estimated FDP of at most {plan.q} ({word} {value:.4f})"
         sign = "reaches" if screened.selected[rule][i] else "is below"
-        return (
-            f"{size} {value:.4f} {sign} the threshold {_threshold(prepared, screened, index):.4f}"
-        )
+        limit = threshold(prepared, screened, index)
+        return f"{word} {value:.4f} {sign} the threshold {limit:.4f}"
     passes = screened.selected[rule][i]
     sign = "<=" if passes else ">"
     match rule:

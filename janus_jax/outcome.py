@@ -30,12 +30,15 @@ class Examples:
         Rows without an outcome.
     notes
         What a reader of the report should know about how outcomes were read.
+    rows
+        intp, shape (n,): where each row stood in the table as it was read.
     """
 
     table: Table
     errors: NDArray[np.int8]
     missing: int
     notes: tuple[str, ...]
+    rows: NDArray[np.intp]
 
 
 def read_examples(table: Table, plan: Plan, facts: Sequence[str]) -> Examples:
@@ -67,7 +70,7 @@ def read_examples(table: Table, plan: Plan, facts: Sequence[str]) -> Examples:
         errors = _reduced(ids, errors, first, plan.repeats)
         table = table.take(first)
     _check_both_outcomes(errors, column.name)
-    return Examples(table, errors, len(missing), tuple(notes))
+    return Examples(table, errors, len(missing), tuple(notes), first)
 
 
 def id_columns(table: Table, plan: Plan) -> tuple[str, ...]:

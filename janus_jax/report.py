@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from janus_jax.cells import number, p_text, printable
+from janus_jax.markdown import escaped, sentence, table_lines
 from janus_jax.plans.proposed import JUDGED_HEADER, judged_answer, judged_rows
+from janus_jax.ranking import FINDINGS, by_rank
 
 Document = Mapping[str, Any]
 
@@ -19,10 +21,6 @@ STATUS_WORDS = {
     "not_selected": "not selected",
     "ineligible": "ineligible",
 }
-_ORDER = list(STATUS_WORDS)
-
-SHOWN_FROM = 2.31e-308
-"""Smaller p-values leave the range of floats (the smallest normal one is 2.2e-308)."""
 
 METHOD_WORDS = {
     "decoys": "Procedure A, K literal decoys",
@@ -82,11 +80,7 @@ FINDINGS_COLUMNS = (
 
 def ranked(document: Document) -> list[dict[str, Any]]:
     """Descriptors with the best status first, then by the size of their discovery statistic."""
-    statistic = document["plan"]["statistic"]
-    return sorted(
-        document["descriptors"],
-        key=lambda d: (_ORDER.index(d["status"]), -abs(d["discovery"][statistic] or 0.0)),
-    )
+    return by_rank(document["descriptors"], document["plan"]["statistic"])
 
 
 def finding_rows(document: Document) -> Iterator[list[Any]]:
@@ -128,38 +122,6 @@ def answer(document: Document) -> str:
     more = f" and {len(found) - 5} more" if len(found) > 5 else ""
     listed = f": {names}{more}" if found else ""
     return f"{screened}, {len(found)} confirmed on holdout{distinct}{listed}"
-
-
-# Control characters, and the Unicode marks that reorder or break lines.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-
-
-def printable(text: str) -> str:
-    """Text without terminal escapes, line breaks or invisible marks: each is shown as \\uXXXX."""
-    return _CONTROL.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
-
-
-def number(value: float | None, style: str = "+.3f") -> str:
-    """A number for a table; a dash when it is undefined, and no minus sign before a zero."""
-    if value is None:
-        return "-"
-    text = format(value, style)
-    return text if text.strip("+-0.") else text.replace("-", "+")
-
-
-def p_text(value: float | None) -> str:
-    """A p-value: never shown as 0.
-
-    Examples
-    --------
-    >>> p_text(0.0314), p_text(2.44e-36), p_text(2.3e-308)
-    ('0.0314', '2.4e-36', '<2.3e-308')
-    """
-    if value is None:
-        return "-"
-    if value < SHOWN_FROM:
-        return f"<{SHOWN_FROM:.1e}"
-    return f"{value:.4f}" if value >= 0.001 else f"{value:.1e}"
 
 
 def rate(part: Mapping[str, Any] | None, side: str) -> str:
@@ -324,58 +286,47 @@ def markdown(document: Document) -> str:
     return "\n".join(_markdown(document))
 
 
-def _cell(text: object) -> str:
-    escaped = printable(str(text)).replace("\\", "\\\\").replace("|", "\\|")
-    return re.sub(r"([*_`\[\]<>&])", r"\\\1", escaped)
-
-
-def _rows(header: Sequence[str], rows: Iterator[list[str]]) -> Iterator[str]:
-    yield "| " + " | ".join(map(_cell, header)) + " |"
-    yield "|" + " --- |" * len(header)
-    for row in rows:
-        yield "| " + " | ".join(map(_cell, row)) + " |"
-
-
 def _markdown(document: Document) -> Iterator[str]:
     data, plan = document["data"], document["plan"]
     header, row = table(document)
-    source = ", ".join(map(_cell, data["source"]))
+    source = ", ".join(map(escaped, data["source"]))
     yield f"# Where the errors of {source} concentrate"
     yield ""
-    yield f"{_cell(answer(document)[:1].upper() + answer(document)[1:])}."
+    yield sentence(answer(document))
     yield ""
-    yield f"Outcome: {_cell(data['outcome']['column'])} ({data['outcome']['kind']}). "
+    yield f"Outcome: {escaped(data['outcome']['column'])} ({data['outcome']['kind']}). "
     yield f"{splits(document)}. Primary rule: {rule_words(document)}."
     if said := chosen(document):
         yield ""
-        yield f"{_cell(said[:1].upper() + said[1:])}."
+        yield sentence(said)
     yield ""
     if (planned := planned_words(document)) is not None:
         yield f"{planned[:1].upper()}{planned[1:]}."
         yield ""
     for warning in document["warnings"]:
-        yield f"> **Warning:** {_cell(warning)}"
+        yield f"> **Warning:** {escaped(warning)}"
         yield ""
     shown = [d for d in ranked(document) if d["status"] != "ineligible"]
     if shown:
         yield "## Descriptors tested"
         yield ""
-        yield from _rows(header, (row(d) for d in shown))
+        yield from table_lines(header, (row(d) for d in shown))
         yield ""
         yield "## Why each"
         yield ""
         for d in shown:
-            alias = f" Same line: {', '.join(map(_cell, d['aliases']))}." if d["aliases"] else ""
-            yield f"* **{_cell(d['name'])}**: {_cell(d['reason'])}.{alias}"
+            alias = f" Same line: {', '.join(map(escaped, d['aliases']))}." if d["aliases"] else ""
+            yield f"* **{escaped(d['name'])}**: {escaped(d['reason'])}.{alias}"
         yield ""
+        yield from _overlapping(document)
         yield "## What each method would have reported"
         yield ""
-        yield from _rows(METHOD_HEADER, method_rows(document))
+        yield from table_lines(METHOD_HEADER, method_rows(document))
         yield ""
         yield "\\* the primary rule"
         yield ""
         for line in method_notes(document):
-            yield f"* {_cell(line)}"
+            yield f"* {escaped(line)}"
         yield ""
     if "proposed" in document:
         yield from _proposed(document["proposed"])
@@ -384,13 +335,13 @@ def _markdown(document: Document) -> Iterator[str]:
         yield "## Not eligible"
         yield ""
         for d in left_out:
-            yield f"* {_cell(d['name'])}: {_cell(d['reason'])}"
+            yield f"* {escaped(d['name'])}: {escaped(d['reason'])}"
         yield ""
     if document["not_used"]:
         yield "## Columns not used"
         yield ""
         for entry in document["not_used"]:
-            yield f"* {_cell(entry['column'])}: {_cell(entry['reason'])}"
+            yield f"* {escaped(entry['column'])}: {escaped(entry['reason'])}"
         yield ""
     missing = [column for column in data["columns"] if column["missing"]]
     if missing:
@@ -399,16 +350,64 @@ def _markdown(document: Document) -> Iterator[str]:
         yield "A missing value counts as outside every slice of its column."
         yield ""
         for column in missing:
-            yield f"* {_cell(column['column'])}: {column['missing']} missing"
+            yield f"* {escaped(column['column'])}: {column['missing']} missing"
         yield ""
     yield "## How to read this"
     yield ""
     for note in document["notes"]:
-        yield f"* {_cell(note)}"
+        yield f"* {escaped(note)}"
     yield "* lifts are differences in error rate, inside minus outside; they are not causes, and a "
     yield "  descriptor that is not confirmed is not thereby harmless"
     yield ""
     yield f"Plan {plan['hash'][:12]}, data {data['sha256'][:12]}; {ran_on(document)}."
+    yield ""
+
+
+_OVERLAP_HEADER = (
+    *("family", "finding", "phi", "on", "on in both", "lift", "holdout lift"),
+    "lift beside the lead",
+)
+
+
+def _overlapping(document: Document) -> Iterator[str]:
+    """Which findings may be faces of one pattern; nothing when none overlap."""
+    families = document["families"]
+    several = [family for family in families if len(family["members"]) > 1]
+    if not several:
+        return
+    grouped = sum(len(family["members"]) for family in families)
+    found = sum(d["status"] in FINDINGS for d in document["descriptors"])
+    split = "holdout" if document["data"]["holdout"] else "discovery"
+    yield "## Findings that overlap"
+    yield ""
+    if grouped < found:
+        yield f"Of the {found} findings the first {grouped} are grouped."
+    yield (
+        f"The {grouped} findings are {len(families)} "
+        f"{'family' if len(families) == 1 else 'families'}: findings whose memberships correlate "
+        "with that of a stronger one, the lead of the family (phi squared is 1/4 or more), may be "
+        "faces of one pattern. The lift beside the lead is what is left of the "
+        f"{split} lift among examples that are alike in the lead; a dash: none of those differ in "
+        "the finding."
+    )
+    yield ""
+    yield from table_lines(
+        _OVERLAP_HEADER,
+        (
+            [
+                str(place),
+                printable(member["name"]),
+                number(member["phi"], "+.2f"),
+                str(member["on"]),
+                str(member["both"]),
+                number(member["discovery_lift"]),
+                number(member["holdout_lift"]),
+                "lead" if member["name"] == family["lead"] else number(member["beside_lead"]),
+            ]
+            for place, family in enumerate(several, start=1)
+            for member in family["members"]
+        ),
+    )
     yield ""
 
 
@@ -417,8 +416,8 @@ def _proposed(section: Mapping[str, Any]) -> Iterator[str]:
     said = judged_answer(section)
     yield "## What a slice finder alone would have claimed"
     yield ""
-    yield f"{_cell(said[:1].upper() + said[1:])}."
+    yield sentence(said)
     yield ""
     if section["slices"]:
-        yield from _rows(JUDGED_HEADER, iter(judged_rows(section, STATUS_WORDS)))
+        yield from table_lines(JUDGED_HEADER, judged_rows(section, STATUS_WORDS))
         yield ""

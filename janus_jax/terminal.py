@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from janus_jax.cells import printable
 from janus_jax.plans.proposed import JUDGED_HEADER, judged_answer, judged_rows
 from janus_jax.report import (
     METHOD_HEADER,
@@ -19,7 +20,6 @@ from janus_jax.report import (
     chosen,
     method_rows,
     planned_words,
-    printable,
     ran_on,
     ranked,
     rule_words,

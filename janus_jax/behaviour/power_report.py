@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Any, Final, TextIO
 
 from janus_jax.behaviour.wording import counted, percent
-from janus_jax.report import METHOD_WORDS, printable
+from janus_jax.cells import printable
+from janus_jax.report import METHOD_WORDS
 
 Document = Mapping[str, Any]
 Cell = Mapping[str, Any]

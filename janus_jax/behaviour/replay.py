@@ -32,6 +32,7 @@ from janus_jax.permutations import (
     Running,
     enough_memory,
     lanes_for,
+    make_ready,
     permute,
 )
 from janus_jax.plan import MAX_DECOYS, MAX_PERMUTATIONS, Plan, PlanOptions, whole_number
@@ -243,15 +244,14 @@ def _rules(
 ) -> ReplayRules:
     """The tables; max-T takes its limit from the audit's own shared permutations."""
     problem = replace(shuffled, memberships=memberships(prepared))
-    lanes = running.batch or lanes_for(backend, problem, plan.permutations, running.memory)
-    with enough_memory():
-        state = backend.prepare(problem, lanes)
+    ready = make_ready(backend, problem, plan.permutations, running)
     silent = replace(running, progress=None)
 
     def reference(ranks: Ranks, library: Sequence[Margins], levels: int) -> Permuted:
         own = np.ones(len(library), np.int32)
         tables = Tables(rank_table(library, ranks), own, levels)
-        return permute(backend, state, problem, tables, plan.permutations, lanes, silent)
+        (found,) = permute(backend, problem, [tables], plan.permutations, silent, ready)
+        return found
 
     decoys = streams.fold_in(streams.stream_key(plan.seed, streams.REPLAYS), _DECOYS)
     return replay_rules(prepared, plan, grid, plus_one=plus_one, permute=reference, decoys=decoys)

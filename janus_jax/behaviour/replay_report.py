@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, TextIO
 
-from janus_jax.report import METHOD_WORDS, Document, printable, ran_on, splits
+from janus_jax.cells import printable
+from janus_jax.report import METHOD_WORDS, Document, ran_on, splits
 
 HEADER: Final = (
     "rule",

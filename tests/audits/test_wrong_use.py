@@ -225,3 +225,10 @@ def test_nothing_is_written_when_refused(tmp_path: Path) -> None:
     cli.refused(TABLE, "--error", "error", "--q", "0", "--json", target, "--out", folder)
     assert not target.exists()
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("option", ["--correct", "--q", "--backend", "--out", "--json", "--plan"])
+def test_an_option_that_takes_one_value_is_given_once(option: str) -> None:
+    run = cli.call("audit", "none.csv", option, "1", option, "2")
+    assert run.status == 2
+    assert f"{option} is given twice: give one of them" in cli.one_message(run.err)

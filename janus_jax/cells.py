@@ -1,0 +1,40 @@
+"""Values as they stand in a sentence or in a cell of a table."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+SHOWN_FROM: Final = 2.31e-308
+"""Smaller p-values leave the range of floats (the smallest normal one is 2.2e-308)."""
+
+# Control characters, and the Unicode marks that reorder or break lines.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+def printable(text: str) -> str:
+    """Text without terminal escapes, line breaks or invisible marks: each is shown as \\uXXXX."""
+    return _CONTROL.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def number(value: float | None, style: str = "+.3f") -> str:
+    """A number for a table; a dash when it is undefined, and no minus sign before a zero."""
+    if value is None:
+        return "-"
+    text = format(value, style)
+    return text if text.strip("+-0.") else text.replace("-", "+")
+
+
+def p_text(value: float | None) -> str:
+    """A p-value: never shown as 0.
+
+    Examples
+    --------
+    >>> p_text(0.0314), p_text(2.44e-36), p_text(2.3e-308)
+    ('0.0314', '2.4e-36', '<2.3e-308')
+    """
+    if value is None:
+        return "-"
+    if value < SHOWN_FROM:
+        return f"<{SHOWN_FROM:.1e}"
+    return f"{value:.4f}" if value >= 0.001 else f"{value:.1e}"
