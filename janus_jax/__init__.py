@@ -25,17 +25,21 @@ if TYPE_CHECKING:
     from janus_jax.paper.reproduce import Reproduction as Reproduction
     from janus_jax.paper.reproduce import reproduce as reproduce
     from janus_jax.result import AuditResult as AuditResult
+    from janus_jax.several.comparing import compare as compare
+    from janus_jax.several.result import Comparison as Comparison
 
 __version__ = "0.1.0"
 
 _LAZY = {
     "AuditResult": "janus_jax.result",
+    "Comparison": "janus_jax.several.result",
     "PowerResult": "janus_jax.behaviour.power",
     "ReplayResult": "janus_jax.behaviour.replay",
     "Reproduction": "janus_jax.paper.reproduce",
     "SensitivityResult": "janus_jax.behaviour.sensitivity",
     "audit": "janus_jax.auditing",
     "audit_design": "janus_jax.behaviour.power_audit",
+    "compare": "janus_jax.several.comparing",
     "power": "janus_jax.behaviour.power",
     "propose": "janus_jax.mining.proposing",
     "replay": "janus_jax.behaviour.replay",
@@ -45,12 +49,14 @@ _LAZY = {
 
 __all__ = [  # noqa: RUF022
     "AuditResult",
+    "Comparison",
     "PowerResult",
     "ReplayResult",
     "Reproduction",
     "SensitivityResult",
     "audit",
     "audit_design",
+    "compare",
     "power",
     "propose",
     "replay",

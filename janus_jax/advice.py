@@ -21,13 +21,18 @@ from janus_jax.table import LOWER_IS_BETTER
 _EXPECTED_DECOYS = 5  # fewer allowed decoys than this make the literal rule jumpy
 
 
-def design_warnings(plan: Plan, prepared: Prepared, shuffled: Problem) -> list[str]:
-    """Limits of the design that no data can overcome, known before anything random is drawn."""
-    return list(_warnings(plan, prepared, shuffled))
+def design_warnings(
+    plan: Plan, prepared: Prepared, shuffled: Problem, *, read: bool = True
+) -> list[str]:
+    """Limits of the design that no data can overcome, known before anything random is drawn.
+
+    ``read`` says that the outcome was read from a column, whose name may say how.
+    """
+    reading = _reading_warnings(plan, prepared) if read else ()
+    return [*reading, *_warnings(plan, prepared, shuffled)]
 
 
 def _warnings(plan: Plan, prepared: Prepared, shuffled: Problem) -> Iterator[str]:
-    yield from _reading_warnings(plan, prepared)
     if not prepared.library_size:
         yield "no descriptor is eligible, so nothing is tested; the reasons are listed"
         return

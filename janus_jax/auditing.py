@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,9 @@ from janus_jax.reading import ReadOptions, read, read_options
 from janus_jax.record import Stopwatch
 from janus_jax.result import AuditResult
 from janus_jax.screen import Screened, screen
+from janus_jax.slice_examples import check_shown
 from janus_jax.split import DISCOVERY
+from janus_jax.table import Table
 
 
 def audit(
@@ -81,6 +84,7 @@ def audit(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     log: Mapping[str, Any] | None = None,
+    examples: Names | None = None,
 ) -> AuditResult:
     """Find where errors concentrate: screen on discovery, confirm on holdout.
 
@@ -117,8 +121,11 @@ def audit(
     log
         What to choose of an evaluation log, by the command line's words: ``{"filter":
         "strict-match", "metric": "exact_match"}``.
+    examples
+        Columns whose cells are shown with the examples of each selected slice: any of the table as
+        read. It changes neither the descriptors nor a decision, and goes with ``plan`` too.
 
-    All but ``plan`` and the last five groups are described in :class:`janus_jax.plan.Plan`, with
+    All but ``plan`` and the last six groups are described in :class:`janus_jax.plan.Plan`, with
     their defaults; None takes the preset's value, then the default. They are the command line's
     options.
 
@@ -148,7 +155,7 @@ def audit(
     ['long']
     """
     given = locals()
-    checked, planned = chosen_plan({name: given[name] for name in PLAN_OPTIONS}, plan)
+    checked, planned = chosen_plan({name: given.get(name) for name in PLAN_OPTIONS}, plan)
     if resume and checkpoint is None:
         raise InputError("resume=True needs checkpoint=FILE, the file to go on from")
     kept = Checkpoint(checkpoint, resume=resume, processes=ALONE) if checkpoint else None
@@ -156,38 +163,25 @@ def audit(
     result = run_audit(
         source,
         checked,
-        planned=planned,
-        backend=backend,
-        running=running,
-        reading=read_options(delimiter, encoding, log),
+        planned,
+        Setting(
+            backend=backend,
+            running=running,
+            reading=read_options(delimiter, encoding, log),
+            examples=[examples] if isinstance(examples, str) else examples or (),
+        ),
     )
     if kept is not None:
         kept.remove()
     return result
 
 
-def run_audit(
-    source: object,
-    plan: Plan,
-    *,
-    planned: Planned | None = None,
-    backend: str = "auto",
-    running: Running | None = None,
-    reading: ReadOptions | None = None,
-    warn: Callable[[str], None] | None = None,
-    command: str | None = None,
-) -> AuditResult:
-    """Run the audit that a checked plan describes.
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How an audit is run and told; nothing here changes a decision.
 
-    Parameters
+    Attributes
     ----------
-    source
-        As for :func:`audit`.
-    plan
-        What to compute.
-    planned
-        The plan file that ``plan`` comes from, if it does. None of the other parameters changes a
-        result.
     backend
         "auto", or the name of one that must run.
     running
@@ -199,54 +193,101 @@ def run_audit(
         Called with each warning about the design before anything random is computed.
     command
         The command line, for the record.
+    examples
+        Columns that are shown with the examples of each selected slice.
     """
-    clock = Stopwatch()
-    running = running or Running()
-    _check(running, backend)
-    if backend != "auto":
-        registry.get(backend)  # a backend that cannot run is known before the data are read
-    table, plan = read(source, reading or ReadOptions(), plan, planned.log if planned else None)
+
+    backend: str = "auto"
+    running: Running = field(default_factory=Running)
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    warn: Callable[[str], None] | None = None
+    command: str | None = None
+    examples: Sequence[str] = ()
+
+
+def run_audit(
+    source: object, plan: Plan, planned: Planned | None = None, setting: Setting | None = None
+) -> AuditResult:
+    """Run the audit that a checked plan describes.
+
+    Parameters
+    ----------
+    source
+        As for :func:`audit`.
+    plan
+        What to compute.
+    planned
+        The plan file that ``plan`` comes from, if it does.
+    setting
+        How to run it.
+    """
+    clock, setting = Stopwatch(), setting or Setting()
+    check_setting(setting)
+    table, plan = read(source, setting.reading, plan, planned.log if planned else None)
+    return audit_table(table, plan, planned, setting, clock)
+
+
+def audit_table(
+    table: Table, plan: Plan, planned: Planned | None, setting: Setting, clock: Stopwatch
+) -> AuditResult:
+    """Audit a table that was read; see :func:`run_audit`. The clock runs since it began."""
+    shown = check_shown(table, setting.examples)
     prepared = prepare(table, plan, planned)
     shuffled = shuffled_part(prepared, plan)
     warnings = design_warnings(plan, prepared, shuffled)
     if planned is not None:
         warnings = [*remarks(planned), *warnings]
-    if warn is not None:
-        for text in warnings:
-            warn(_for_a_new_plan(text) if planned else text)
-    chosen, reasons = _choose_backend(backend, plan, prepared, running)
-    screened = _screen(prepared, shuffled, plan, chosen, running)
-    document = make_document(prepared, plan, screened, warnings, planned)
-    document["run"] = {
-        **clock.record(command, chosen, reasons),
-        "batch": running.batch,
-        "memory": running.memory,
-        "processes": running.processes.count,
-    }
+    tell(warnings, planned, setting)
+    chosen, reasons = choose_backend(plan, prepared, setting)
+    screened = _screen(prepared, shuffled, plan, chosen, setting.running)
+    document = make_document(prepared, plan, screened, warnings, planned, shown)
+    document["run"] = run_section(clock, chosen, reasons, setting)
     return AuditResult(document)
 
 
-def _check(running: Running, backend: str) -> None:
+def check_setting(setting: Setting) -> None:
+    """Refuse what cannot run, before the data are read."""
+    running, backend = setting.running, setting.backend
     running.check()
     if running.processes.count > 1 and backend not in ("auto", BACKEND):
         raise InputError(
             f"--distributed works with --backend {BACKEND} only, whose runtime is how the "
             f"processes meet; {backend!r} runs in one process"
         )
+    if backend != "auto":
+        registry.get(backend)
 
 
-def _for_a_new_plan(warning: str) -> str:
-    """A warning that advises an option, which a plan does not take beside it."""
-    return f"{warning} (in a new plan: this one is fixed)" if "--" in warning else warning
+def tell(warnings: Sequence[str], planned: Planned | None, setting: Setting) -> None:
+    """Say warnings before anything random is computed.
+
+    One that advises an option, which a plan does not take beside it, says so.
+    """
+    if setting.warn is None:
+        return
+    for text in warnings:
+        fixed = planned is not None and "--" in text
+        setting.warn(f"{text} (in a new plan: this one is fixed)" if fixed else text)
 
 
-def _choose_backend(
-    name: str, plan: Plan, prepared: Prepared, running: Running
-) -> tuple[Backend, list[str]]:
-    if name == "auto" and running.processes.count > 1:
+def choose_backend(plan: Plan, prepared: Prepared, setting: Setting) -> tuple[Backend, list[str]]:
+    """The backend that is to run, and why others cannot."""
+    if setting.backend == "auto" and setting.running.processes.count > 1:
         return registry.get(BACKEND), []
     draws = prepared.part(DISCOVERY).n * (plan.permutations + plan.decoys)
-    return registry.choose(name, draws)
+    return registry.choose(setting.backend, draws)
+
+
+def run_section(
+    clock: Stopwatch, backend: Backend, reasons: Sequence[str], setting: Setting
+) -> dict[str, Any]:
+    """What ran, how and for how long: the part of a document that may differ between machines."""
+    return {
+        **clock.record(setting.command, backend, list(reasons)),
+        "batch": setting.running.batch,
+        "memory": setting.running.memory,
+        "processes": setting.running.processes.count,
+    }
 
 
 def _screen(

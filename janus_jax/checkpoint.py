@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, cast
@@ -26,7 +26,7 @@ from janus_jax.errors import InputError
 from janus_jax.interface import Problem, Tables, Tally
 from janus_jax.processes import Processes
 
-FORMAT: Final = "janus-jax/checkpoint/1"
+FORMAT: Final = "janus-jax/checkpoint/2"
 
 FIRST_AFTER = 2.0
 """Seconds of a run before its first checkpoint."""
@@ -46,12 +46,20 @@ _WORDS: Final = {
 }
 
 
-def fingerprint(problem: Problem, tables: Tables, permutations: int) -> Fingerprint:
-    """What the sums of a run depend on; two runs with the same one have the same sums."""
+def fingerprint(problem: Problem, tables: Sequence[Tables], permutations: int) -> Fingerprint:
+    """What the sums of a run depend on; two runs with the same one have the same sums.
+
+    ``tables`` are those of each outcome that the run shuffles together.
+    """
     data = {f.name: getattr(problem, f.name) for f in fields(problem) if f.name != "seed"}
+    statistics = {
+        f"{outcome} {f.name}": getattr(each, f.name)
+        for outcome, each in enumerate(tables)
+        for f in fields(each)
+    }
     return {
         "data": _digest(data),
-        "statistic": _digest({f.name: getattr(tables, f.name) for f in fields(tables)}),
+        "statistic": _digest(statistics),
         "seed": problem.seed,
         "permutations": permutations,
     }
@@ -108,8 +116,10 @@ class Checkpoint:
         _refuse_other_files(self.path)
         self.left_over = not resume and self.path.exists()
 
-    def begin(self, task: Fingerprint) -> Tally | None:
+    def begin(self, task: Fingerprint) -> list[Tally] | None:
         """Start a run: the sums kept of it, None when there are none or none are to be resumed.
+
+        The sums are a tally for each outcome, in the order of the tables of the task.
 
         Raises
         ------
@@ -127,7 +137,7 @@ class Checkpoint:
             return None
         except OSError as error:
             raise InputError(f"cannot read checkpoint {self.path}: {error.strerror}") from error
-        found, tally = _parse(text, self.path)
+        found, tallies = _parse(text, self.path)
         differing = [_WORDS[key] for key, value in self._of.items() if found.get(key) != value]
         if differing:
             raise InputError(
@@ -136,7 +146,7 @@ class Checkpoint:
                 "anew"
             )
         self._ours = True
-        return tally
+        return tallies
 
     def _refuse_other_shares(self) -> None:
         others = sorted(
@@ -155,16 +165,16 @@ class Checkpoint:
                 "without --resume to start anew"
             )
 
-    def save_when_due(self, tally: Tally) -> None:
+    def save_when_due(self, tallies: Sequence[Tally]) -> None:
         """Save, if a few seconds have gone by since the last time."""
         if time.monotonic() >= self._due:
-            self.save(tally)
+            self.save(tallies)
             self._due = time.monotonic() + EVERY
 
-    def save(self, tally: Tally) -> None:
+    def save(self, tallies: Sequence[Tally]) -> None:
         """Replace the checkpoint, atomically."""
         try:
-            _replace(self.path, _format(self._of, tally))
+            _replace(self.path, _format(self._of, tallies))
         except OSError as error:
             raise InputError(f"cannot write checkpoint {self.path}: {error.strerror}") from error
         self._ours = True
@@ -187,12 +197,12 @@ def _refuse_other_files(path: Path) -> None:
         raise InputError(f"{path} is not a checkpoint, and --checkpoint would overwrite it")
 
 
-def _format(of: Fingerprint, tally: Tally) -> bytes:
+def _format(of: Fingerprint, tallies: Sequence[Tally]) -> bytes:
     body: dict[str, Any] = {
         "format": FORMAT,
         "of": of,
-        "permutations": tally.permutations,
-        **{name: getattr(tally, name).tolist() for name in _ARRAYS},
+        "permutations": tallies[0].permutations,  # one shuffle serves all outcomes
+        "outcomes": [{name: getattr(t, name).tolist() for name in _ARRAYS} for t in tallies],
     }
     return json.dumps({**body, "sha256": _checksum(body)}).encode()
 
@@ -201,7 +211,7 @@ def _checksum(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(body).encode()).hexdigest()
 
 
-def _parse(text: bytes, path: Path) -> tuple[Fingerprint, Tally]:
+def _parse(text: bytes, path: Path) -> tuple[Fingerprint, list[Tally]]:
     damaged = InputError(
         f"checkpoint {path} is damaged (it may have been cut short); delete it, or run without "
         "--resume, to start anew"
@@ -217,8 +227,13 @@ def _parse(text: bytes, path: Path) -> tuple[Fingerprint, Tally]:
             f"checkpoint {path} is of another version of janus-jax ({body['format']}, not "
             f"{FORMAT}); delete it, or run without --resume, to start anew"
         )
-    arrays = {name: np.array(body[name], dtype=np.int64) for name in _ARRAYS}
-    return body["of"], Tally(permutations=int(body["permutations"]), **arrays)
+    return body["of"], [
+        Tally(
+            permutations=int(body["permutations"]),
+            **{name: np.array(sums[name], dtype=np.int64) for name in _ARRAYS},
+        )
+        for sums in body["outcomes"]
+    ]
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -12,15 +12,25 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from janus_jax import __version__
-from janus_jax.commands import audit, backends, plan, power, propose, replay, reproduce, sensitivity
-from janus_jax.commands.common import INTERRUPTED, PROGRAM, complain, failure
+from janus_jax.commands import (
+    audit,
+    backends,
+    plan,
+    power,
+    propose,
+    replay,
+    report,
+    reproduce,
+    sensitivity,
+)
+from janus_jax.commands.common import INTERRUPTED, PROGRAM, Once, complain, failure
 from janus_jax.errors import InputError, JanusError
 from janus_jax.output import usable_streams
 
-_COMMANDS = (audit, plan, propose, replay, power, sensitivity, reproduce, backends)
+_COMMANDS = (audit, plan, propose, replay, power, sensitivity, report, reproduce, backends)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,6 +73,10 @@ def _warn(message: Warning | str, *_: object, **__: object) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.register("action", None, Once)
+
     def error(self, message: str) -> NoReturn:
         command = f"{PROGRAM} COMMAND" if self.prog == PROGRAM else self.prog
         raise InputError(f"{message}; see {command} --help")

@@ -8,7 +8,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-RESULT_FILES = ("result.json", "findings.csv", "report.md")
+RESULT_FILES = ("result.json", "findings.csv", "report.md", "report.html")
 """What ``--out DIR`` writes."""
 
 

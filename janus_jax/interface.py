@@ -7,12 +7,14 @@ pass, and third parties register theirs in the entry-point group ``janus_jax.bac
 
 Laws (each is a test of the conformance suite)
 ----------------------------------------------
-*Pure.*   The same state and ids give the same bits, however often and in whatever order asked.
-*Chunk.*  Any split of the ids concatenates (``shuffles``, ``counts``, ``decoys``) or adds
-          (``tally``) to the result for the whole.
-*Same.*   Every backend returns the integers that :mod:`janus_jax.streams` defines.
-*Reduce.* ``tally(state, ids, tables) == tally_counts(counts(state, ids), tables)``.
-*Lanes.*  ``lanes`` changes memory and speed, never a result.
+* *Pure.* The same state and ids give the same bits, however often and in whatever order asked.
+* *Chunk.* Any split of the ids concatenates (``shuffles``, ``counts``, ``decoys``) or adds
+  (``tally``) to the result for the whole.
+* *Same.* Every backend returns the integers that :mod:`janus_jax.streams` defines.
+* *Reduce.* ``tally(state, ids, tables) == tally_counts(counts(state, ids), tables)``.
+* *Lanes.* ``lanes`` changes memory and speed, never a result.
+* *Share.* ``tallies`` (where a backend has it) gives, for each outcome, ``tally_counts`` of that
+  outcome's counts.
 
 What permutation ``i`` is
 -------------------------
@@ -33,6 +35,13 @@ The unit gets the first pattern whose cumulative remaining count exceeds ``mulhi
 units)``, and that count falls by one. A size that occurs once in its stratum does not move.
 :func:`janus_jax.layout.blocks` gives the blocks.
 
+Several outcomes of the same examples (the errors of several models) move together: one shuffle
+moves what a row has of all M of them, so that errors made in common stay in common. The pattern of
+a unit is then the tuple over its rows, ascending, of that row's outcomes, in order; all else is as
+above. It is the same as a problem of n M rows, outcome m of row i at place ``i M + m``, whose
+clusters are the rows (or the rows' clusters): :func:`janus_jax.joint.stacked` writes it out. With
+units of one row the first outcome's shuffles are those of its own plain problem.
+
 Decoy ``k`` draws its source, number ``mulhi(word 0 of fold_in(stream_key(seed, SOURCES), k),
 pool size)`` of the pool, and then places the source's "on" labels, as many in each stratum as the
 source has there, by the same rule with the key ``fold_in(stream_key(seed, DECOYS), k)``.
@@ -40,6 +49,7 @@ source has there, by the same rule with the key ``fold_in(stream_key(seed, DECOY
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -69,6 +79,9 @@ class Problem:
     clusters
         int32, shape (n,): unit code, any numbers; a cluster lies in one stratum. None when every
         row is its own unit.
+    others
+        bool, shape (O, n), O at least 1: further outcomes of the same examples, which move with the
+        errors. None when there is no other.
     """
 
     memberships: NDArray[np.bool_]
@@ -77,6 +90,7 @@ class Problem:
     pool: NDArray[np.int32]
     seed: int
     clusters: NDArray[np.int32] | None = None
+    others: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,5 +250,24 @@ class DecidesReplays(Protocol):
 
         Equal to :func:`janus_jax.decide.decide` of ``counts(discovery, ids)`` and, unless
         ``holdout`` is None, ``counts(holdout, ids)``; both are states that ``prepare`` returned.
+        """
+        ...
+
+
+@runtime_checkable
+class SharesShuffles(Protocol):
+    """What a backend may have besides: one shuffle drawn for several outcomes.
+
+    Without it the core stacks the outcomes into one longer problem and asks for its ``counts``; the
+    integers are the same. Such a backend is never given a problem with ``others``. One that has the
+    verb uses a state prepared of a problem with ``others`` for ``tallies`` alone, and its
+    ``bytes_per_permutation`` of such a problem is what ``tallies`` costs.
+    """
+
+    def tallies(self, state: Any, ids: Ids, tables: Sequence[Tables]) -> list[Tally]:
+        """Draw once, count and reduce each outcome by its own tables.
+
+        One table and one tally for the errors, then for each of ``others``, in order. The
+        memberships are the same for all.
         """
         ...

@@ -29,7 +29,8 @@ class Block:
     rows
         intp, shape (U, m): the rows of each unit, ascending; units by first row.
     patterns
-        int8, shape (C, m): the distinct error patterns, in descending lexicographic order.
+        int8, shape (C, m M): the distinct patterns, in descending lexicographic order. M is the
+        number of outcomes, those of one row side by side; 1 where there are only the errors.
     counts
         int64, shape (C,): how many units have each.
     """
@@ -38,11 +39,40 @@ class Block:
     patterns: NDArray[np.int8]
     counts: NDArray[np.int64]
 
+    def of(self, outcome: int) -> NDArray[np.int8]:
+        """What the patterns hold of one outcome: shape (C, m)."""
+        return self.patterns[:, outcome :: self.patterns.shape[1] // self.rows.shape[1]]
+
 
 def blocks(problem: Problem) -> list[Block]:
     """The blocks of a problem, in the order in which their units take words."""
     groups = [group for sized in _by_size(problem) for group in sized]
-    return [_block(rows, problem.errors) for rows in groups]
+    outcomes = _outcomes(problem)
+    return [_block(rows, outcomes) for rows in groups]
+
+
+def row_patterns(problem: Problem) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+    """The same for units of one row, with one list of patterns for all strata.
+
+    Returns
+    -------
+    patterns
+        int8, shape (C, M): the distinct patterns of rows, in descending lexicographic order.
+    counts
+        int64, shape (S, C): how many rows of each stratum have each. One that no row of the stratum
+        has is never drawn there, since its cumulative count is that of the pattern before it.
+    """
+    patterns, codes = np.unique(_outcomes(problem).astype(np.int8), axis=0, return_inverse=True)
+    strata, many = problem.pool.shape[1], len(patterns)
+    places = problem.strata.astype(np.intp) * many + (many - 1 - codes.reshape(-1))
+    counts = np.bincount(places, minlength=strata * many).reshape(strata, many)
+    return np.ascontiguousarray(patterns[::-1]), counts.astype(np.int64)
+
+
+def _outcomes(problem: Problem) -> NDArray[np.bool_]:
+    """The outcomes of each row: shape (n, M)."""
+    errors = problem.errors[:, None]
+    return errors if problem.others is None else np.concatenate([errors, problem.others.T], axis=1)
 
 
 def _by_size(problem: Problem) -> Iterator[list[NDArray[np.intp]]]:
@@ -69,8 +99,9 @@ def _by_size(problem: Problem) -> Iterator[list[NDArray[np.intp]]]:
         ]
 
 
-def _block(rows: NDArray[np.intp], errors: NDArray[np.bool_]) -> Block:
-    patterns, counts = np.unique(errors[rows].astype(np.int8), axis=0, return_counts=True)
+def _block(rows: NDArray[np.intp], outcomes: NDArray[np.bool_]) -> Block:
+    found = outcomes[rows].reshape(len(rows), -1).astype(np.int8)
+    patterns, counts = np.unique(found, axis=0, return_counts=True)
     return Block(rows, np.ascontiguousarray(patterns[::-1]), counts[::-1].astype(np.int64))
 
 
@@ -107,7 +138,8 @@ def _partial_binomials(n: int, k: int) -> Iterator[int]:
 def every_labelling(problem: Problem) -> Iterator[NDArray[np.int8]]:
     """Yield every distinct labelling once, in blocks of shape (k, n), columns in row order.
 
-    Ask :func:`arrangements` first: the number of labellings is what makes it long.
+    The problem has no ``others``. Ask :func:`arrangements` first: the number of labellings is what
+    makes it long.
     """
     parts = blocks(problem)
     n = len(problem.errors)

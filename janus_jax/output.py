@@ -9,13 +9,14 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from janus_jax.errors import InputError
 from janus_jax.files import RESULT_FILES, write_whole
 
 if TYPE_CHECKING:
     from janus_jax.result import AuditResult, Result
+    from janus_jax.several.result import Comparison
 
 
 class _Forgiving(io.TextIOBase):
@@ -132,7 +133,9 @@ _MARKS = (
     b'{\n "schema": "janus-jax/',
     b"# A plan of janus-jax",
     b"# Where the errors of ",
+    b"<!DOCTYPE html>\n<!-- janus-jax report -->",
     b"name,status,reason,",
+    b"outcome,name,status,reason,",
     b'{"id": "seed',  # packets, whose writer looks at all of the file
 )
 """How the files begin that are written here."""
@@ -158,14 +161,17 @@ def writing(what: str = "the result") -> Generator[None]:
         raise InputError(f"cannot write {error.filename or what}: {error.strerror}") from error
 
 
-def publish(result: AuditResult, out: str | None, json: str | None) -> None:
-    """Write an audit where ``--out`` and ``--json`` say, and print it."""
-    from janus_jax.terminal import print_result
-
+def publish(
+    result: AuditResult | Comparison,
+    out: str | None,
+    json: str | None,
+    show: Callable[[dict[str, Any], TextIO], None],
+) -> None:
+    """Write an audit, or several, where ``--out`` and ``--json`` say, and show it."""
     if out:
         with writing(out):
             result.write(out)
-    publish_document(result, json, lambda stream: print_result(result.to_dict(), stream))
+    publish_document(result, json, lambda stream: show(result.to_dict(), stream))
 
 
 def publish_document(result: Result, json: str | None, show: Callable[[TextIO], None]) -> None:

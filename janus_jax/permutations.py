@@ -1,19 +1,24 @@
-"""Shared permutations of the errors: sampled by a backend, or all of them when they are few."""
+"""Shared permutations of the outcomes: sampled by a backend, or all of them when they are few.
+
+Several outcomes of the same examples share their sampled permutations (:mod:`janus_jax.joint`); one
+whose own labellings are few is enumerated by itself.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from janus_jax import joint
 from janus_jax.checkpoint import Checkpoint, fingerprint
 from janus_jax.errors import InputError
 from janus_jax.interface import Backend, Problem, Tables, Tally, tally_counts
@@ -110,36 +115,91 @@ class Running:
         whole_number("the memory budget in bytes", self.memory, 1, 2**63)
 
 
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What a backend made of a problem.
+
+    Attributes
+    ----------
+    state
+        The backend's own.
+    lanes
+        Permutations that run side by side.
+    """
+
+    state: Any
+    lanes: int
+
+
+def make_ready(backend: Backend, problem: Problem, wanted: int, running: Running) -> Ready:
+    """Hand a problem to the backend, with as many lanes as memory holds and ``wanted`` needs.
+
+    Raises
+    ------
+    InputError
+        Memory does not suffice.
+    """
+    drawn = joint.drawn_as(backend, problem)
+    lanes = running.batch or lanes_for(backend, drawn, wanted, running.memory)
+    with enough_memory():
+        return Ready(backend.prepare(drawn, lanes), lanes)
+
+
 def permute(
     backend: Backend,
-    state: object,
     problem: Problem,
-    tables: Tables,
+    tables: Sequence[Tables],
     count: int,
-    lanes: int,
     running: Running,
-) -> Permuted:
-    """Sample ``count`` permutations, or enumerate the labellings when there are no more."""
-    few = arrangements(problem, _COUNTED_UP_TO)
-    movable = None if problem.clusters is None else movable_rows(problem)
-    if few is not None and few <= count:
-        return Permuted(enumerated_tally(problem, tables), True, few, movable)
-    tally = sampled_tally(backend, state, problem, tables, count, lanes, running)
-    return Permuted(tally, False, few, movable)
+    ready: Ready | None = None,
+) -> list[Permuted]:
+    """Sample ``count`` permutations, or enumerate the labellings when there are no more.
+
+    Parameters
+    ----------
+    problem
+        The errors, and ``others`` that move with them.
+    tables
+        One for each outcome, in that order. An outcome that has no more labellings of its own than
+        ``count`` is enumerated by itself; all others share the sampled permutations.
+    ready
+        What the backend made of ``problem``, where that is at hand.
+
+    Returns
+    -------
+    list
+        One for each outcome.
+    """
+    outcomes = joint.apart(problem)
+    few = [arrangements(outcome, _COUNTED_UP_TO) for outcome in outcomes]
+    movable = None if problem.clusters is None else movable_rows(outcomes[0])
+    sampled = [m for m, many in enumerate(few) if many is None or many > count]
+    drawn: Iterator[Tally] = iter(())
+    if sampled:
+        shared = joint.together([outcomes[m] for m in sampled])
+        if ready is None or len(sampled) < len(outcomes):
+            ready = make_ready(backend, shared, count, running)
+        wanted = [tables[m] for m in sampled]
+        drawn = iter(sampled_tallies(backend, ready, shared, wanted, count, running))
+    return [
+        Permuted(next(drawn), False, few[m], movable)
+        if m in sampled
+        else Permuted(enumerated_tally(outcome, tables[m]), True, few[m], movable)
+        for m, outcome in enumerate(outcomes)
+    ]
 
 
-def sampled_tally(
+def sampled_tallies(
     backend: Backend,
-    state: object,
+    ready: Ready,
     problem: Problem,
-    tables: Tables,
+    tables: Sequence[Tables],
     count: int,
-    lanes: int,
     running: Running,
-) -> Tally:
-    """Tally permutations 0 .. count - 1.
+) -> list[Tally]:
+    """Tally permutations 0 .. count - 1, for each outcome.
 
-    The sum depends neither on ``lanes`` nor on who computes which part and when: permutation i is a
+    The sums depend neither on ``lanes`` nor on who computes which part and when: permutation i is a
     function of the seed and i alone.
 
     Raises
@@ -151,21 +211,22 @@ def sampled_tally(
         memory does not suffice.
     """
     share, checkpoint = running.processes.share(count), running.checkpoint
-    begin = _begin(problem, tables, count, running) or _nothing(tables)
+    begin = _begin(problem, tables, count, running) or [_nothing(each) for each in tables]
     tell = running.progress or _say_nothing
-    tell(begin.permutations, len(share))
+    tell(begin[0].permutations, len(share))
     total = begin
     # Without a checkpoint there is nothing to save: signals do what they always do.
     with noted() if checkpoint else nullcontext(lambda: False) as asked_to_stop:
-        for total in _growing(backend, state, tables, share, begin, lanes):
-            tell(total.permutations, len(share))
+        for total in _growing(backend, ready, tables, share, begin):
+            done = total[0].permutations
+            tell(done, len(share))
             if checkpoint is None:
                 continue
             checkpoint.save_when_due(total)
             if asked_to_stop():
                 checkpoint.save(total)
                 raise Interrupted(
-                    f"after {total.permutations:,} of {len(share):,} permutations, kept in "
+                    f"after {done:,} of {len(share):,} permutations, kept in "
                     f"{checkpoint.path}; the same command with --resume goes on"
                 )
         if checkpoint is not None and running.processes.count > 1:
@@ -177,7 +238,9 @@ def _say_nothing(done: int, wanted: int) -> None:
     """Progress that nobody wants to hear."""
 
 
-def _begin(problem: Problem, tables: Tables, count: int, running: Running) -> Tally | None:
+def _begin(
+    problem: Problem, tables: Sequence[Tables], count: int, running: Running
+) -> list[Tally] | None:
     """Sums kept by an earlier run, once all processes agree on what they are about to do."""
     if running.checkpoint is None and running.processes.count == 1:
         return None
@@ -195,15 +258,17 @@ def _begin(problem: Problem, tables: Tables, count: int, running: Running) -> Ta
 
 
 def _growing(
-    backend: Backend, state: object, tables: Tables, share: range, total: Tally, lanes: int
-) -> Iterator[Tally]:
-    """Yield the sum over a growing part of the share, beginning after what ``total`` holds."""
-    size = lanes
-    while total.permutations < len(share):
-        ids = share[total.permutations : total.permutations + size]
+    backend: Backend, ready: Ready, tables: Sequence[Tables], share: range, total: list[Tally]
+) -> Iterator[list[Tally]]:
+    """Yield the sums over a growing part of the share, beginning after what ``total`` holds."""
+    lanes = size = ready.lanes
+    while (done := total[0].permutations) < len(share):
+        part = share[done : done + size]
+        ids = np.arange(part.start, part.stop, dtype=np.uint32)
         clock = time.perf_counter()
         with enough_memory():
-            total += backend.tally(state, np.arange(ids.start, ids.stop, dtype=np.uint32), tables)
+            more = joint.tallies(backend, ready.state, ids, tables, lanes)
+        total = [a + b for a, b in zip(total, more, strict=True)]
         took = time.perf_counter() - clock
         yield total
         if took < _CALL_SECONDS / 2:

@@ -5,7 +5,9 @@ Names and defaults are the command line's; the Python function takes the same wo
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -57,6 +59,8 @@ MAX_DECOYS = 10_000_000
 
 Names = str | Sequence[str]
 """One name, or several."""
+OutcomeNames = str | Sequence[str]
+"""An outcome column; or those of several models, in a list or with commas between them."""
 DecimalText = str | int | float
 """A decimal; text is taken exactly as written."""
 
@@ -64,10 +68,11 @@ DecimalText = str | int | float
 class PlanOptions(TypedDict, total=False):
     """The options of an audit as keywords; :class:`Plan` describes them."""
 
-    error: str | None
-    correct: str | None
-    score: str | None
+    error: OutcomeNames | None
+    correct: OutcomeNames | None
+    score: OutcomeNames | None
     pass_at: DecimalText | None
+    model_column: str | None
     missing_outcome: MissingOutcome | None
     id: Names | None
     repeats: Repeats | None
@@ -109,9 +114,12 @@ class Plan:
     ----------
     error, correct, score
         The outcome column: true = wrong, true = right, or a score that is right from ``pass_at``
-        up. Exactly one.
+        up. Exactly one of the three; it may name the columns of several models, with commas between
+        them (:mod:`janus_jax.several`).
     pass_at
         The smallest score that counts as right.
+    model_column
+        Column that says whose answer a row is, where each model has rows of its own.
     missing_outcome
         What becomes of rows without an outcome: "refuse", "drop" (out of all counts), "wrong".
     id
@@ -160,6 +168,7 @@ class Plan:
     correct: str | None = None
     score: str | None = None
     pass_at: str | None = None
+    model_column: str | None = None
     missing_outcome: MissingOutcome = "refuse"
     id: tuple[str, ...] = ()
     repeats: Repeats = "refuse"
@@ -229,6 +238,8 @@ class Plan:
         plain = _plain(self)
         for name in ("error", "correct", "score", "pass_at", "split_column", "discovery"):
             del plain[name]
+        if self.model_column is None:  # most audits have one model, and no word about it
+            del plain["model_column"]
         plain["outcome"] = {"column": self.outcome_column, "kind": self.outcome_kind}
         if self.pass_at is not None:
             plain["outcome"]["pass_at"] = self.pass_at
@@ -364,6 +375,8 @@ def make_plan(options: Mapping[str, Any]) -> Plan:
         elif name == "pairs":
             if not isinstance(value, bool):
                 raise InputError(f"--pairs is {value!r}, but it must be True or False")
+        elif name in _OUTCOME_OPTIONS and not isinstance(value, str):
+            given[name] = joined_names([str(part) for part in value])
         else:
             given[name] = str(value)
     if "cluster" in given:
@@ -403,6 +416,16 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "rule": METHODS,
     "preset": PRESETS,
 }
+
+
+_OUTCOME_OPTIONS = ("error", "correct", "score")
+
+
+def joined_names(names: Sequence[str]) -> str:
+    """Names of columns as one text, commas between them; a name that holds one is quoted."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(names)
+    return out.getvalue()
 
 
 def _flag(name: str) -> str:
@@ -461,7 +484,7 @@ def _choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def _check_together(plan: Plan) -> None:
-    outcomes = [name for name in ("error", "correct", "score") if getattr(plan, name)]
+    outcomes = [name for name in _OUTCOME_OPTIONS if getattr(plan, name)]
     if len(outcomes) > 1:
         raise InputError(f"more than one outcome was named; give exactly one of {_OUTCOMES}")
     if plan.score and plan.pass_at is None:
@@ -486,7 +509,7 @@ def _check_together(plan: Plan) -> None:
             f"are exchanged, and the rules are {', '.join(EXCHANGED_METHODS)}"
         )
     if outcomes:
-        _check_roles(plan)
+        check_roles(plan)
     if plan.split_column and plan.stratify:
         raise InputError("--stratify deals a random split; it does not go with --split-column")
     twice = set(plan.categorical) & set(plan.numeric)
@@ -515,8 +538,14 @@ def with_outcome(plan: Plan, logged: str | None) -> Plan:
     return found
 
 
-def _check_roles(plan: Plan) -> None:
-    """Nothing that shapes the split or the shuffles may be, or follow from, the outcome."""
+def check_roles(plan: Plan) -> None:
+    """Nothing that shapes the split or the shuffles may be, or follow from, the outcome.
+
+    Raises
+    ------
+    InputError
+        One column has two parts to play.
+    """
     roles = {
         "--split-column": plan.split_column,
         "--stratify": plan.stratify,
@@ -532,3 +561,9 @@ def _check_roles(plan: Plan) -> None:
             raise InputError(f"{option} {name}: that is the id; every example would stand alone")
     if plan.outcome_column in plan.id:
         raise InputError(f"--id {plan.outcome_column}: that is the outcome, not an id")
+    taken = {*plan.id, *roles.values(), plan.outcome_column} - {None}
+    if plan.model_column in taken:
+        raise InputError(
+            f"--model-column {plan.model_column}: that column is the outcome, the id, or shapes "
+            "the split or the shuffles; whose answer a row is must be a column of its own"
+        )

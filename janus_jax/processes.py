@@ -8,9 +8,10 @@ integers. JAX is imported only when several processes are asked for.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -79,18 +80,21 @@ class Processes:
                 "command on the same files everywhere, but for --process-id"
             )
 
-    def add(self, tally: Tally) -> Tally:
-        """The sum of every process's tally, exactly."""
+    def add(self, tallies: Sequence[Tally]) -> list[Tally]:
+        """The sums of every process's tallies, exactly; each process has as many, of one shape."""
         if self.count == 1:
-            return tally
-        arrays = [tally.maxima, tally.exceed, tally.step_down, tally.total]
-        flat = np.concatenate([[tally.permutations], *arrays]).astype(np.int64)
+            return list(tallies)
+        arrays: list[NDArray[np.int64]] = []
+        for tally in tallies:
+            arrays += [np.array([tally.permutations]), tally.maxima]
+            arrays += [tally.exceed, tally.step_down, tally.total]
+        flat = np.concatenate(arrays).astype(np.int64)
         # Sums can pass 2**32, and JAX has no 64-bit integers here: two words for each.
         words = _gather(flat.view(np.uint32))
-        summed = np.ascontiguousarray(words).view(np.int64).sum(axis=0)
-        ends = np.cumsum([1, *map(len, arrays)])
-        maxima, exceed, step_down, total = np.split(summed[1:], ends[1:-1] - 1)
-        return Tally(int(summed[0]), maxima, exceed, step_down, total)
+        summed: NDArray[np.int64] = np.ascontiguousarray(words).view(np.int64).sum(axis=0)
+        ends = itertools.accumulate((len(part) for part in arrays), initial=0)
+        parts = (summed[start:stop] for start, stop in itertools.pairwise(ends))
+        return [Tally(int(next(parts)[0]), *(next(parts) for _ in range(4))) for _ in tallies]
 
 
 ALONE: Final = Processes()

@@ -18,6 +18,8 @@ from janus_jax.logs.formats import (
 )
 from janus_jax.plan import Plan, with_outcome
 from janus_jax.readers import read as read_table
+from janus_jax.several.outcomes import with_outcomes
+from janus_jax.several.spread import spread
 from janus_jax.table import Table
 
 LOG_OPTIONS: Final = (
@@ -103,7 +105,12 @@ def _listed(value: str | Sequence[str]) -> Sequence[str]:
 
 
 def read(
-    source: object, options: ReadOptions, plan: Plan, planned: Mapping[str, str] | None = None
+    source: object,
+    options: ReadOptions,
+    plan: Plan,
+    planned: Mapping[str, str] | None = None,
+    *,
+    several: bool = False,
 ) -> tuple[Table, Plan]:
     """Read a table, whatever it comes as; see :func:`janus_jax.readers.read`.
 
@@ -113,6 +120,8 @@ def read(
     ----------
     planned
         What a plan file chose of a log, where nothing else is said.
+    several
+        Whether several models may be audited at once; else they are refused.
 
     Returns
     -------
@@ -125,13 +134,33 @@ def read(
     ------
     InputError
         A source cannot be read in full and without doubt, leaves a choice that nobody made, or the
-        plan has no outcome.
+        plan has no outcome, or several where there may be one.
     """
+    table, plan = _read(source, options, plan, planned or {})
+    column = plan.model_column or ("model" if table.log and table.log.several else None)
+    if column is not None:
+        table = spread(table, plan, column)
+    else:
+        table, plan = with_outcomes(table, plan)
+    if table.outcomes and not several:
+        raise InputError(
+            f"{len(table.outcomes)} models: {', '.join(table.outcomes)}; this takes one at a time: "
+            + ("--model NAME" if table.log else f"--{plan.outcome_kind} COL")
+            + ("" if plan.model_column is None else ", of a table of that model's rows alone")
+            + " (the command audit takes several, and so does janus_jax.compare)"
+        )
+    return table, plan
+
+
+def _read(
+    source: object, options: ReadOptions, plan: Plan, planned: Mapping[str, str]
+) -> tuple[Table, Plan]:
+    """Read a table as it is; several models are not yet told apart."""
     paths = _paths(source)
     logs = find_logs(paths, options.choices.format) if paths else None
     outcome = plan.error or plan.correct or plan.score
     if logs is not None:
-        choices = _completed(options.choices, plan, outcome, planned or {})
+        choices = _completed(options.choices, plan, outcome, planned)
         table = read_logs(logs, choices)
         return table, with_outcome(plan, table.log.outcome if table.log else None)
     if options.choices.format != TABLE:

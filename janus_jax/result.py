@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import altair as alt
     import pandas as pd
 
 
@@ -61,8 +63,74 @@ class AuditResult(Result):
 
         return markdown(self.document)
 
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        replay: Result | Mapping[str, Any] | None = None,
+        power: Result | Mapping[str, Any] | None = None,
+        sensitivity: Result | Mapping[str, Any] | None = None,
+    ) -> str:
+        """``report.html``: one page that people read, which asks nothing of any network.
+
+        Parameters
+        ----------
+        path
+            A file to write it to, beside returning it.
+        replay, power, sensitivity
+            Results of these functions, or their documents, to show as sections of the page.
+
+        Raises
+        ------
+        InputError
+            One of them is of other data or another plan than this audit.
+        """
+        from janus_jax.files import write_whole
+        from janus_jax.html.page import page
+        from janus_jax.html.together import together
+
+        given = {"replay": replay, "power": power, "sensitivity": sensitivity}
+        beside = [(name, _document(value)) for name, value in given.items() if value is not None]
+        text = page(**together([("this audit", self.document), *beside]))
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def plot_forest(self) -> alt.LayerChart:
+        """Lifts of the findings in both splits, with the interval of the holdout lift.
+
+        Without findings, of what stood out most. Needs altair, like the other plots:
+        ``pip install "janus-jax[plots]"``.
+
+        Raises
+        ------
+        InputError
+            Nothing was tested, so there is nothing to plot; or altair is not installed.
+        """
+        from janus_jax.html.plots import forest
+
+        return forest(self.document)
+
+    def plot_decoys(self) -> alt.LayerChart:
+        """How large the tested descriptors are beside the decoys, and the threshold."""
+        from janus_jax.html.plots import decoys
+
+        return decoys(self.document)
+
+    def plot_fdp(self) -> alt.LayerChart:
+        """The estimated share of false discoveries over thresholds, q and the threshold."""
+        from janus_jax.html.plots import fdp
+
+        return fdp(self.document)
+
+    def plot_methods(self) -> alt.LayerChart:
+        """How many descriptors each method selects and confirms."""
+        from janus_jax.html.plots import methods
+
+        return methods(self.document)
+
     def write(self, folder: str | Path) -> list[Path]:
-        """Write ``result.json``, ``findings.csv`` and ``report.md`` into a folder.
+        """Write ``result.json``, ``findings.csv``, ``report.md`` and ``report.html`` into a folder.
 
         The folder is made when it does not exist; files of these names are replaced.
         """
@@ -71,10 +139,16 @@ class AuditResult(Result):
 
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        texts = (self.to_json(), findings_csv(self.document), self.to_markdown())
+        # The numbers are safe before anything is drawn.
+        texts = (
+            self.to_json,
+            lambda: findings_csv(self.document),
+            self.to_markdown,
+            self.to_html,
+        )
         paths = [target / name for name in RESULT_FILES]
         for path, text in zip(paths, texts, strict=True):
-            write_whole(path, text)
+            write_whole(path, text())
         return paths
 
     def __repr__(self) -> str:
@@ -84,3 +158,12 @@ class AuditResult(Result):
 
     def _repr_markdown_(self) -> str:
         return self.to_markdown()
+
+    def _repr_html_(self) -> str:
+        from janus_jax.html.summary import summary
+
+        return summary(self.document)
+
+
+def _document(value: Result | Mapping[str, Any]) -> dict[str, Any]:
+    return value.document if isinstance(value, Result) else dict(value)

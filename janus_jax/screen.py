@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from janus_jax.closed_form import ClosedForm, closed_form
 from janus_jax.interface import Backend, Problem, Tables
+from janus_jax.joint import apart
 from janus_jax.library import Counts, holdout_support_reason
-from janus_jax.permutations import Permuted, Running, enough_memory, lanes_for, permute
+from janus_jax.permutations import Permuted, Ready, Running, make_ready, permute
 from janus_jax.plan import FIXED_LIFT, METHODS, Method, Plan
 from janus_jax.rules import (
     adjust_benjamini_hochberg,
@@ -64,6 +65,16 @@ class Screened:
     selected: Mapping[Method, list[bool]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One outcome before any permutation: what is observed, and what the margins alone decide."""
+
+    library: Sequence[Counts]
+    thresholds: Thresholds
+    tables: Tables
+    closed: ClosedForm | None
+
+
 def screen(
     shuffled: Problem,
     memberships: NDArray[np.bool_],
@@ -86,22 +97,92 @@ def screen(
     running
         How the permutations are run.
     """
+    (screened,) = screen_several(shuffled, memberships, [library], [pool], plan, backend, running)
+    return screened
+
+
+def screen_several(
+    shuffled: Problem,
+    memberships: NDArray[np.bool_],
+    libraries: Sequence[Sequence[Counts]],
+    pools: Sequence[Sequence[Counts]],
+    plan: Plan,
+    backend: Backend,
+    running: Running,
+) -> list[Screened]:
+    """Screen one eligible library on discovery for several outcomes of the same examples.
+
+    The permutations are drawn once and serve every outcome; all else is as if each outcome had been
+    screened by itself.
+
+    Parameters
+    ----------
+    shuffled
+        As for :func:`screen`, with the other outcomes as ``others``.
+    memberships
+        bool, shape (L, n); the same for all.
+    libraries, pools
+        Counts of the L descriptors and of the decoy sources for each outcome: the errors, then
+        ``others``, in order.
+    running
+        How the permutations are run.
+
+    Returns
+    -------
+    list
+        One for each outcome.
+    """
+    outcomes = apart(shuffled)
+    alone = len(outcomes) == 1
+    ready = None
+    cases: list[_Case] = []
+    for outcome, library, pool in zip(outcomes, libraries, pools, strict=True):
+        # Of several, the joint draw has a state of its own, and the decoys of each look at no
+        # membership: one stands for all.
+        problem = replace(
+            outcome,
+            memberships=memberships if alone else memberships[:1],
+            pool=_pool_sizes(pool, shuffled.pool.shape[1]),
+        )
+        ready = None  # the state of the last outcome makes room
+        if problem.clusters is None:
+            wanted = max(plan.permutations, plan.decoys) if alone else plan.decoys
+            ready = make_ready(backend, problem, wanted, running)
+        cases.append(_before_permutations(library, pool, plan, backend, ready))
+    if not alone:
+        ready = None
+    joint = replace(shuffled, memberships=memberships)
+    tables = [case.tables for case in cases]
+    every = permute(backend, joint, tables, plan.permutations, running, ready)
+    return [_screened(case, permuted, plan) for case, permuted in zip(cases, every, strict=True)]
+
+
+def _pool_sizes(pool: Sequence[Counts], strata: int) -> NDArray[np.int32]:
+    sizes = np.array([counts.margins.on for counts in pool], dtype=np.int32)
+    return sizes.reshape(len(pool), strata)  # also with no source
+
+
+def _before_permutations(
+    library: Sequence[Counts],
+    pool: Sequence[Counts],
+    plan: Plan,
+    backend: Backend,
+    ready: Ready | None,
+) -> _Case:
+    """Ranks of one outcome, and its closed form where rows are exchanged."""
     margins = [counts.margins for counts in library]
-    sources = [counts.margins for counts in pool]
     thresholds = Thresholds([counts.margins.key(counts.errors_on) for counts in library])
-    pool_sizes = np.array([m.on for m in sources], dtype=np.int32)
-    pool_sizes = pool_sizes.reshape(len(sources), shuffled.pool.shape[1])  # also with no source
-    problem = replace(shuffled, memberships=memberships, pool=pool_sizes)
-    ranks = rank_all([*margins, *sources], thresholds)
-    tables = Tables(rank_table(margins, ranks), thresholds.own, len(thresholds))
-    wanted = max(plan.permutations, plan.decoys)
-    lanes = running.batch or lanes_for(backend, problem, wanted, running.memory)
-    with enough_memory():
-        state = backend.prepare(problem, lanes)
+    ranks = rank_all([*margins, *(counts.margins for counts in pool)], thresholds)
     closed = None
-    if problem.clusters is None:
-        closed = closed_form(library, pool, thresholds, ranks, plan, backend, state)
-    permuted = permute(backend, state, problem, tables, plan.permutations, lanes, running)
+    if ready is not None:
+        closed = closed_form(library, pool, thresholds, ranks, plan, backend, ready.state)
+    tables = Tables(rank_table(margins, ranks), thresholds.own, len(thresholds))
+    return _Case(library, thresholds, tables, closed)
+
+
+def _screened(case: _Case, permuted: Permuted, plan: Plan) -> Screened:
+    """Apply every method to one outcome."""
+    library, thresholds, closed = case.library, case.thresholds, case.closed
     tally = permuted.tally
     mean_totals = at_least(tally.total)
     maxima = at_least(tally.maxima)[thresholds.own - 1]

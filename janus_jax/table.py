@@ -40,8 +40,9 @@ class Column:
     categorical
         The source declares its values to be categories, whatever they look like.
     origin
-        What a log says about the fact: "post", known only after the model ran; "derived", made from
-        the gold answer; None otherwise.
+        What is known about where the fact comes from: "post", known only after the model ran;
+        "derived", made from the gold answer; "outcome", one of several models' outcomes; "varies",
+        different from model to model for one example; None otherwise.
     """
 
     name: str
@@ -49,7 +50,7 @@ class Column:
     levels: Levels
     unusable: str | None = None
     categorical: bool = False
-    origin: Literal["post", "derived"] | None = None
+    origin: Literal["post", "derived", "outcome", "varies"] | None = None
 
     def __post_init__(self) -> None:
         # A million rows of a yes/no column are a megabyte then, not four.
@@ -88,12 +89,15 @@ class LogInfo:
         What was chosen, by option: filter, scorer, model ...
     statuses
         Rows without an outcome by why, a key of :data:`STATUS_WORDS`.
+    several
+        Attempts of several models were chosen: a column ``model`` says whose each is.
     """
 
     format: str
     outcome: str
     choices: Mapping[str, str]
     statuses: Mapping[str, int]
+    several: bool = False
 
     def fixed(self) -> dict[str, str]:
         """Format and choices but for the score, for a plan to hold an audit to."""
@@ -127,6 +131,8 @@ class Table:
         Plain sentences about what was noticed while reading; shown to the user.
     log
         For evaluation logs, what they are and what was chosen.
+    outcomes
+        The outcome columns of several models on these examples; () for a single outcome.
     """
 
     columns: Mapping[str, Column]
@@ -138,6 +144,7 @@ class Table:
     line_word: tuple[str, ...]
     notes: tuple[str, ...] = field(default=())
     log: LogInfo | None = None
+    outcomes: tuple[str, ...] = ()
 
     def where(self, row: int) -> str:
         """Where a row stands, for a message: ``results.csv line 5``."""

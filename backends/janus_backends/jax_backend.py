@@ -29,7 +29,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -44,7 +44,7 @@ from jax import Array, lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from numpy.typing import NDArray
 
-from janus_backends import jax_replays
+from janus_backends import jax_joint, jax_replays
 from janus_backends.jax_streams import THREEFRY, keys_of, mulhi, threefry2x32
 from janus_jax import layout, streams
 from janus_jax.decide import Decided, Rules
@@ -61,8 +61,10 @@ _STEP: Final = 16
 _CHUNK: Final = 16
 # Descriptors to a tile.
 _TILE: Final = 256
-# Lanes of a device: beyond these a chunk's labels and a tile's counts leave a CPU's cache ...
+# Lanes of a device: beyond these a chunk's labels and a tile's counts, or the counts of patterns
+# that several outcomes walk with, leave a CPU's cache ...
 _CELLS_CPU: Final = 1 << 20
+_CELLS_JOINT: Final = 1 << 17
 _CELLS_REPLAY: Final = 1 << 18
 # ... and an accelerator gains nothing more.
 _LANES: Final = 1 << 16
@@ -134,7 +136,8 @@ class Deal:
         int32, shape (W, 32): for each position its unit, the place of the first pattern's label for
         it in ``labels``, and how far the next pattern's is from there.
     labels
-        uint32, shape (P,): the labels of all patterns; the first is 0, for padding.
+        uint32, shape (M, P): the labels of all patterns for each outcome; the first is 0, for
+        padding.
     """
 
     remaining: Array
@@ -149,6 +152,8 @@ class Deal:
 @dataclass(frozen=True, slots=True)
 class Reducer:
     """:class:`janus_jax.interface.Tables` on the device, descriptors in the order of own ranks.
+
+    Those of several outcomes have one more axis, the first.
 
     A row of the rank table keeps the counts between which the rank changes; beyond them it is that
     of the last one kept.
@@ -187,6 +192,8 @@ class State:
         See there.
     deal
         See there; None when every row is its own unit.
+    joint
+        See there; only with several outcomes, and where these have no ``deal``.
     members
         uint32, shape (tiles, chunks, tile, words): memberships, a bit for each position.
     errors
@@ -194,7 +201,7 @@ class State:
     descriptors
         L, without the padding.
     spans
-        int32, shape (2, L): fewest and most errors that can fall on each descriptor.
+        int32, shape (M, 2, L): fewest and most of each outcome's that can fall on each descriptor.
     need
         uint32, shape (S + 1, 1): errors of each stratum, and a zero.
     pool
@@ -210,6 +217,7 @@ class State:
     plan: Plan
     walk: Walk
     deal: Deal | None
+    joint: jax_joint.Joint | None
     members: Array
     errors: Array
     descriptors: int
@@ -219,7 +227,7 @@ class State:
     columns: Array
     seed: int
     rules: tuple[Rules, jax_replays.Tables] | None = field(default=None)
-    tables: tuple[Tables, Reducer] | None = field(default=None)
+    tables: tuple[Sequence[Tables], Reducer] | None = field(default=None)
 
 
 def _shape(descriptors: int, n: int) -> tuple[int, int, int, int]:
@@ -246,6 +254,17 @@ def _packed(rows: NDArray[np.bool_], order: NDArray[np.intp] | None) -> NDArray[
     return result.astype(np.uint32, copy=False)
 
 
+def _packed_joint(
+    rows: NDArray[np.bool_], order: NDArray[np.intp], places: NDArray[np.intp]
+) -> NDArray[np.uint32]:
+    """The same with the position ``places[b]`` at bit b; those beyond the last hold nothing."""
+    held = places < len(order)
+    packed = _packed(rows, order[np.where(held, places, 0)])
+    return packed & np.packbits(held, bitorder="little").view("<u4").reshape(
+        packed.shape[1], 1, packed.shape[3]
+    )
+
+
 def _by_position(
     values: NDArray[Any], words: int, fill: int, dtype: Any, step: int = _BITS
 ) -> NDArray[Any]:
@@ -265,7 +284,7 @@ def _walk(codes: NDArray[np.int32], sizes: NDArray[np.intp], words: int) -> Walk
 
 
 def _deal(problem: Problem, words: int) -> Deal:
-    """Lay the blocks of clusters out; positions are rows in their order."""
+    """Lay the blocks of units out; positions are rows in their order."""
     blocks = layout.blocks(problem)
     sizes = [len(block.rows) for block in blocks]
     most = max(len(block.counts) for block in blocks)
@@ -279,14 +298,17 @@ def _deal(problem: Problem, words: int) -> Deal:
     remaining = np.concatenate([np.arange(size, 0, -1) for size in sizes])
     start = np.concatenate([np.where(np.arange(s) == 0, b, -1) for b, s in enumerate(sizes)])
     unit, base, stride = np.zeros((3, len(problem.errors)), np.int32)
-    labels, first, place = [np.zeros(1, np.int8)], 0, 1
+    outcomes = range(len(_outcomes(problem)))
+    labels = [[np.zeros(1, np.int8)] for _ in outcomes]
+    first, place = 0, 1
     for block in blocks:
         units, size = block.rows.shape
         unit[block.rows] = first + np.arange(units)[:, None]
         base[block.rows] = place + np.arange(size)
         stride[block.rows] = size
-        labels.append(block.patterns.ravel())
-        first, place = first + units, place + block.patterns.size
+        for outcome in outcomes:
+            labels[outcome].append(block.of(outcome).ravel())
+        first, place = first + units, place + len(block.patterns) * size
     units = max(1, -(-first // _BITS))
     return Deal(
         remaining=_by_position(remaining, units, 0, np.uint32),  # pyright: ignore[reportArgumentType]
@@ -295,22 +317,29 @@ def _deal(problem: Problem, words: int) -> Deal:
         unit=_by_position(unit, words, 0, np.int32),  # pyright: ignore[reportArgumentType]
         base=_by_position(base, words, 0, np.int32),  # pyright: ignore[reportArgumentType]
         stride=_by_position(stride, words, 0, np.int32),  # pyright: ignore[reportArgumentType]
-        labels=np.concatenate(labels).astype(np.uint32),  # pyright: ignore[reportArgumentType]
+        labels=np.stack([np.concatenate(own) for own in labels]).astype(np.uint32),  # pyright: ignore[reportArgumentType]
     )
 
 
+def _outcomes(problem: Problem) -> list[NDArray[np.bool_]]:
+    return [problem.errors, *([] if problem.others is None else problem.others)]
+
+
 def _spans(problem: Problem) -> NDArray[np.int32]:
-    """Fewest and most errors that can fall on each descriptor: int32, shape (2, L)."""
+    """Fewest and most of each outcome's that can fall on each descriptor: shape (M, 2, L)."""
     strata = problem.pool.shape[1]
     sizes = np.bincount(problem.strata, minlength=strata)
-    errors = np.bincount(problem.strata[problem.errors], minlength=strata)
     if strata == 1:
         on = np.count_nonzero(problem.memberships, axis=1)[:, None]
     else:
         each = [np.bincount(problem.strata[m], minlength=strata) for m in problem.memberships]
         on = np.array(each, np.int64).reshape(-1, strata)
-    low, high = np.maximum(0, on + errors - sizes), np.minimum(on, errors)
-    return np.stack([low.sum(axis=1), high.sum(axis=1)]).astype(np.int32)
+    spans: list[list[NDArray[np.int64]]] = []
+    for outcome in _outcomes(problem):
+        errors = np.bincount(problem.strata[outcome], minlength=strata)
+        low, high = np.maximum(0, on + errors - sizes), np.minimum(on, errors)
+        spans.append([low.sum(axis=1), high.sum(axis=1)])
+    return np.array(spans, np.int32)
 
 
 # Kernels
@@ -359,8 +388,8 @@ def _words(plan: Plan, keys: tuple[Array, Array], need: Array, walk: Walk) -> Ar
     return halves.reshape(steps // 2, 2, -1)[:, 1].astype(jnp.uint32) | (upper << jnp.uint32(_STEP))
 
 
-def _dealt(plan: Plan, keys: tuple[Array, Array], deal: Deal) -> Array:
-    """Labels of all positions when whole patterns are dealt to units: as :func:`_words`.
+def _patterns(plan: Plan, keys: tuple[Array, Array], deal: Deal) -> Array:
+    """The pattern of each unit, when whole patterns are dealt: int32, shape (units, lanes).
 
     Of each unit's patterns the cumulative remaining counts are kept: the draw is below those of its
     own pattern and of all later ones, and just those fall by one.
@@ -386,7 +415,12 @@ def _dealt(plan: Plan, keys: tuple[Array, Array], deal: Deal) -> Array:
     lanes = keys[0].shape[0]
     rows = (lax.iota(jnp.uint32, deal.remaining.shape[0]), deal.remaining, deal.start)
     _, patterns = lax.scan(chunk, jnp.zeros((most, lanes), jnp.uint32), rows)
-    patterns = lax.optimization_barrier(patterns.reshape(-1, lanes))
+    return lax.optimization_barrier(patterns.reshape(-1, lanes))
+
+
+def _dealt(deal: Deal, patterns: Array, labels: Array) -> Array:
+    """One outcome's labels of all positions: as :func:`_words`."""
+    lanes = patterns.shape[1]
 
     def word(_: None, row: tuple[Array, Array, Array]) -> tuple[None, Array]:
         unit, base, stride = row
@@ -394,7 +428,7 @@ def _dealt(plan: Plan, keys: tuple[Array, Array], deal: Deal) -> Array:
         result = jnp.zeros(lanes, jnp.uint32)
         for j in range(_BITS):
             places = base[j] + patterns[unit[j]] * stride[j]
-            label = deal.labels.at[places].get(mode="promise_in_bounds")
+            label = labels.at[places].get(mode="promise_in_bounds")
             result = result | (label << jnp.uint32(j))
         return None, result
 
@@ -404,7 +438,23 @@ def _dealt(plan: Plan, keys: tuple[Array, Array], deal: Deal) -> Array:
 def _labels(
     plan: Plan, keys: tuple[Array, Array], need: Array, walk: Walk, deal: Deal | None
 ) -> Array:
-    words = _words(plan, keys, need, walk) if deal is None else _dealt(plan, keys, deal)
+    if deal is None:
+        words = _words(plan, keys, need, walk)
+    else:
+        words = _dealt(deal, _patterns(plan, keys, deal), deal.labels[0])
+    return lax.optimization_barrier(words)
+
+
+def _joint_labels(
+    plan: Plan, keys: tuple[Array, Array], joint: jax_joint.Joint | None, deal: Deal | None
+) -> Array:
+    """Labels of all positions for each of several outcomes: uint32, shape (M, W, lanes)."""
+    if deal is not None:
+        patterns = _patterns(plan, keys, deal)
+        words = lax.map(partial(_dealt, deal, patterns), deal.labels)
+    else:
+        assert joint is not None  # one of the two lays several outcomes out
+        words = jax_joint.walk(joint, keys, small=plan.small)
     return lax.optimization_barrier(words)
 
 
@@ -456,6 +506,34 @@ def _tally(
     tables: Reducer,
 ) -> tuple[Array, Array, Array, Array]:
     words = _labels(plan, keys_of(parent, ids), need, walk, deal)
+    sums = _reduced(plan, levels, words, weight, tables)
+    # A leading axis for the devices: the host adds them up.
+    return tuple(part[None] for part in sums)  # pyright: ignore[reportReturnType]
+
+
+def _tallies(
+    plan: Plan,
+    levels: int,
+    parent: Array,
+    ids: Array,
+    weight: Array,
+    joint: jax_joint.Joint | None,
+    deal: Deal | None,
+    tables: Reducer,
+) -> tuple[Array, Array, Array, Array]:
+    words = _joint_labels(plan, keys_of(parent, ids), joint, deal)
+
+    def outcome(part: tuple[Array, Reducer]) -> tuple[Array, Array, Array, Array]:
+        return _reduced(plan, levels, part[0], weight, part[1])
+
+    sums = lax.map(outcome, (words, tables))
+    return tuple(part[None] for part in sums)  # pyright: ignore[reportReturnType]
+
+
+def _reduced(
+    plan: Plan, levels: int, words: Array, weight: Array, tables: Reducer
+) -> tuple[Array, Array, Array, Array]:
+    """Count the labels of a batch and reduce the counts: see :func:`tally_kernel`."""
     valid = weight > 0
 
     def tile(carry: tuple[Array, Array], part: Reducer) -> tuple[Any, tuple[Array, Array]]:
@@ -481,7 +559,7 @@ def _tally(
         return maximum, jnp.sum((maximum >= own) & valid, dtype=jnp.int32)
 
     nothing = jnp.zeros(levels, jnp.int32)
-    begin = (jnp.zeros(ids.shape, jnp.int32), nothing)
+    begin = (jnp.zeros(weight.shape, jnp.int32), nothing)
 
     def step(carry: Any, part: tuple[Array, ...]) -> Any:
         members, base, low, high, own = part
@@ -491,9 +569,7 @@ def _tally(
         step, begin, (tables.members, tables.base, tables.low, tables.high, tables.own)
     )
     maxima = nothing.at[maximum].add(weight, mode="promise_in_bounds")
-    sums = (maxima, exceed.reshape(-1), successive.reshape(-1), total)
-    # A leading axis for the devices: the host adds them up.
-    return tuple(part[None] for part in sums)  # pyright: ignore[reportReturnType]
+    return maxima, exceed.reshape(-1), successive.reshape(-1), total
 
 
 def _counts(
@@ -560,6 +636,23 @@ def tally_kernel(
     return spread(parent, ids, weight, need, walk, deal, tables)
 
 
+@partial(jax.jit, static_argnames=("plan", "levels"))
+def tallies_kernel(
+    plan: Plan,
+    levels: int,
+    parent: Array,
+    ids: Array,
+    weight: Array,
+    joint: jax_joint.Joint | None,
+    deal: Deal | None,
+    tables: Reducer,
+) -> tuple[Array, Array, Array, Array]:
+    """Draw once, count and reduce each outcome: :func:`tally_kernel` with an axis for outcomes."""
+    specs = (_EVERYWHERE, _LANES_ALONG, _LANES_ALONG, *(_EVERYWHERE,) * 3)
+    spread = _spread(plan, partial(_tallies, plan, levels), specs, _LANES_ALONG)
+    return spread(parent, ids, weight, joint, deal, tables)
+
+
 @partial(jax.jit, static_argnames=("plan", "grid"))
 def replay_kernel(
     plan: Plan,
@@ -618,7 +711,8 @@ def _shuffle(plan: Plan, key: Array, need: Array, walk: Walk, columns: Array) ->
 @partial(jax.jit, static_argnames="plan")
 def deal_kernel(plan: Plan, parent: Array, ids: Array, deal: Deal, columns: Array) -> Array:
     """The same when whole patterns are dealt; ``parent`` holds the words of the stream's key."""
-    return _bits(_dealt(plan, keys_of(parent, ids), deal), 0)[columns].T
+    words = _dealt(deal, _patterns(plan, keys_of(parent, ids), deal), deal.labels[0])
+    return _bits(words, 0)[columns].T
 
 
 # The backend
@@ -658,11 +752,20 @@ class JaxBackend:
         512 for 32 positions' labels. ``counts`` adds ``8 L`` for the rows that it returns, and
         ``shuffles`` ``9 n``; memberships take ``n L / 4`` bytes on each device, and the rank tables
         at most what they take on the host, however many permutations there are.
+
+        M outcomes have M times the labels. When every row is its own unit and there are at most 32
+        patterns C, the walk adds ``12 C`` for their counts and ``5 n / 4`` for codes and bit planes
+        (``21 n / 8`` with more than 8 patterns). Memberships are kept once more for each outcome.
         """
         _, chunks, tile, words = _shape(*problem.memberships.shape)
-        size = 8 * chunks * words + 24 * tile + 64
+        outcomes = len(_outcomes(problem))
+        size = 8 * chunks * words * outcomes + 24 * tile + 64
         if problem.clusters is None:
-            return size
+            if problem.others is None:
+                return size
+            many = len(layout.row_patterns(problem)[0])
+            if many <= jax_joint.MOST:
+                return size + 12 * many + (40 if many <= 8 else 84) * chunks * words
         blocks = layout.blocks(problem)
         most = max(len(block.counts) for block in blocks)
         return size + 8 * sum(len(block.rows) for block in blocks) + 12 * most + 512
@@ -674,7 +777,13 @@ class JaxBackend:
         over lanes x descriptors could wrap.
         """
         descriptors, n = problem.memberships.shape
-        sorted_already = problem.clusters is not None or bool((np.diff(problem.strata) >= 0).all())
+        _, chunks, _, words = _shape(descriptors, n)
+        joint = dealt = None
+        if problem.clusters is None and problem.others is not None:
+            joint = jax_joint.make_joint(problem, chunks * words)
+        if problem.clusters is not None or (problem.others is not None and joint is None):
+            dealt = _deal(problem, chunks * words)
+        sorted_already = dealt is not None or bool((np.diff(problem.strata) >= 0).all())
         rows = np.arange(n) if sorted_already else np.argsort(problem.strata, kind="stable")
         order = None if sorted_already else rows
         strata = problem.pool.shape[1]
@@ -685,15 +794,21 @@ class JaxBackend:
         pool[:strata] = problem.pool.T
         columns = np.empty(n, np.int32)
         columns[rows] = np.arange(n, dtype=np.int32)
-        _, chunks, _, words = _shape(descriptors, n)
         plan = self._plan(n, descriptors, lanes)
+        if joint is not None and plan.bits:
+            most = max(1024, _CELLS_JOINT // joint.need.shape[1])
+            plan = replace(plan, lanes=min(plan.lanes, most))
         put = partial(jax.device_put, device=NamedSharding(plan.mesh, _EVERYWHERE))
-        dealt = None if problem.clusters is None else _deal(problem, chunks * words)
+        if joint is None:
+            members = _packed(problem.memberships, order)
+        else:
+            members = _packed_joint(problem.memberships, rows, jax_joint.places(joint))
         return State(
             plan=plan,
             walk=put(_walk(np.sort(problem.strata), sizes, chunks * words)),
             deal=put(dealt),
-            members=put(_packed(problem.memberships, order)),
+            joint=put(joint),
+            members=put(members),
             errors=put(_packed(problem.errors[None], order)),
             descriptors=descriptors,
             spans=_spans(problem),
@@ -746,7 +861,7 @@ class JaxBackend:
 
     def tally(self, state: State, ids: Ids, tables: Tables) -> Tally:
         """Draw, count and reduce on the devices; four short arrays come back for each batch."""
-        reducer = _reducer(state, tables)
+        reducer = _reducer(state, [tables])
         parent = _parent(state, streams.PERMUTATIONS)
         levels = _power(tables.levels + 1)
 
@@ -769,6 +884,25 @@ class JaxBackend:
             for total, part in zip(sums, batch, strict=True):
                 total += part.sum(axis=0, dtype=np.int64)
         return _finished(sums, len(ids), tables)
+
+    def tallies(self, state: State, ids: Ids, tables: Sequence[Tables]) -> list[Tally]:
+        """Draw once for all outcomes, then count and reduce each on the devices."""
+        reducer = _reducer(state, tables)
+        parent = _parent(state, streams.PERMUTATIONS)
+        levels = _power(max(each.levels for each in tables) + 1)
+
+        def run(batch: _Bytes, weight: NDArray[np.int32]) -> tuple[Array, ...]:
+            return tallies_kernel(
+                state.plan, levels, parent, batch, weight, state.joint, state.deal, reducer
+            )
+
+        outcomes, padded = len(tables), reducer.own[0].size
+        sizes = (levels, padded, padded, levels)
+        sums = [np.zeros((outcomes, size), np.int64) for size in sizes]
+        for _, batch in _batches(state, ids, run):
+            for total, part in zip(sums, batch, strict=True):
+                total += part.sum(axis=0, dtype=np.int64)
+        return [_finished([part[m] for part in sums], len(ids), t) for m, t in enumerate(tables)]
 
     def decoys(self, state: State, ids: Ids) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Source (index into the pool) and errors on the shuffled label, each of shape (k,)."""
@@ -850,15 +984,29 @@ def _parent(state: State, stream: int) -> NDArray[np.uint32]:
     return np.stack(streams.stream_key(state.seed, stream))
 
 
-def _reducer(state: State, tables: Tables) -> Reducer:
+def _reducer(state: State, tables: Sequence[Tables]) -> Reducer:
     """The tables on the device, moved once for a run of calls with the same ones."""
-    if state.tables is None or state.tables[0] is not tables:
+    last = [] if state.tables is None else state.tables[0]
+    if [id(each) for each in last] != [id(each) for each in tables]:
         state.tables = None  # the last ones make room
-        state.tables = (tables, _moved(state, tables))
+        put = partial(jax.device_put, device=NamedSharding(state.plan.mesh, _EVERYWHERE))
+        made = [_laid_out(state, each, own) for each, own in zip(tables, state.spans, strict=True)]
+        state.tables = (list(tables), put(made[0] if len(made) == 1 else _side_by_side(made)))
+    assert state.tables is not None
     return state.tables[1]
 
 
-def _moved(state: State, tables: Tables) -> Reducer:
+def _side_by_side(made: Sequence[Reducer]) -> Reducer:
+    """The tables of several outcomes as one, with an axis for them before the others."""
+    entries = max(len(each.rank) for each in made)
+    padded = [
+        replace(each, rank=np.pad(np.asarray(each.rank), (0, entries - len(each.rank))))
+        for each in made
+    ]
+    return jax.tree.map(lambda *parts: np.stack(parts), *padded)
+
+
+def _laid_out(state: State, tables: Tables, spans: NDArray[np.int32]) -> Reducer:
     tiles, _, tile, _ = state.members.shape
     order = np.argsort(tables.own, kind="stable")
     kept: list[NDArray[Any]] = [np.zeros(1, tables.rank.dtype)]
@@ -868,7 +1016,7 @@ def _moved(state: State, tables: Tables) -> Reducer:
     own[: len(order)] = tables.own[order]
     end = 1
     for place, g in enumerate(order.tolist()):
-        first, last = state.spans[:, g].tolist()
+        first, last = spans[:, g].tolist()
         row = tables.rank[g, first : last + 1]
         changes = np.flatnonzero(row[1:] != row[:-1])
         inner = slice(int(changes[0]), int(changes[-1]) + 2) if len(changes) else slice(0, 1)
@@ -881,15 +1029,14 @@ def _moved(state: State, tables: Tables) -> Reducer:
     kind = np.int16 if tables.levels < 1 << 15 else np.int32
     rank = np.zeros(max(_power(end), _LEAST_RANKS), kind)
     np.concatenate(kept, out=rank[:end], casting="same_kind")
-    put = partial(jax.device_put, device=NamedSharding(state.plan.mesh, _EVERYWHERE))
     shape = (tiles, tile)
     return Reducer(
-        members=put(_ordered(state.members, order)),
-        rank=put(rank),
-        base=put(base.reshape(shape)),
-        low=put(low.reshape(shape)),
-        high=put(high.reshape(shape)),
-        own=put(own.reshape(shape)),
+        members=_ordered(state.members, order),  # pyright: ignore[reportArgumentType]
+        rank=rank,  # pyright: ignore[reportArgumentType]
+        base=base.reshape(shape),  # pyright: ignore[reportArgumentType]
+        low=low.reshape(shape),  # pyright: ignore[reportArgumentType]
+        high=high.reshape(shape),  # pyright: ignore[reportArgumentType]
+        own=own.reshape(shape),  # pyright: ignore[reportArgumentType]
     )
 
 

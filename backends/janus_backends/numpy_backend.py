@@ -5,18 +5,20 @@ interpreter walks over positions and descriptors, never over permutations. Words
 that stay in cache, the walk turns each block into labels, and a float32 matrix product counts
 errors a tile of positions at a time. A tile is far shorter than 2**24 positions, so its counts are
 exact in float32 however the product is ordered; tiles are added as integers. Memberships rest
-packed, a bit each, and are unpacked a tile at a time.
+packed, a bit each, and are unpacked a tile at a time. Several outcomes of single rows are counted
+by :mod:`janus_backends.numpy_joint` instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from janus_backends import numpy_joint
 from janus_jax import layout, streams
 from janus_jax.interface import Description, Ids, Problem, Tables, Tally
 
@@ -54,6 +56,10 @@ class State:
         else -1.
     blocks
         The blocks of clusters; empty when every row is its own unit.
+    outcomes
+        How many outcomes move together.
+    joint
+        How they do when every row is its own unit; None with one outcome, and with clusters.
     need
         uint32, shape (S,): errors in each stratum.
     pool
@@ -70,6 +76,8 @@ class State:
     remaining: NDArray[np.uint64]
     stratum: NDArray[np.intp]
     blocks: list[layout.Block]
+    outcomes: int
+    joint: numpy_joint.Joint | None
     need: Need
     pool: Need
     seed: int
@@ -91,9 +99,17 @@ class NumpyBackend:
         and rows of the walk; clusters add ``5 C + 2 m`` for C patterns of m rows. ``shuffles`` and
         ``counts`` add the row that they return. Beside that, ``5 t L`` bytes hold the tile's
         memberships, the packed ones take ``n L / 8``, and the words a fixed megabyte.
+
+        M outcomes of clusters take ``(M + 4) t``, ``4 L (M + 1)`` and ``5 C + 2 m M`` instead. When
+        every row is its own unit, there are no tiles but ``s (4 C + M)`` for C patterns, and
+        ``(4 + s) L M + 8 L`` for counts, with words of s = 2 bytes, or 4 in a stratum of 2**15 rows
+        or more.
         """
         descriptors, n = problem.memberships.shape
-        size = 5 * min(n, _TILE) + 8 * descriptors + 128
+        outcomes = _outcomes(problem)
+        if problem.clusters is None and problem.others is not None:
+            return numpy_joint.bytes_of(problem) + 128
+        size = (outcomes + 4) * min(n, _TILE) + 4 * descriptors * (outcomes + 1) + 128
         if problem.clusters is None:
             return size
         shapes = [block.patterns.shape for block in layout.blocks(problem)]
@@ -120,6 +136,10 @@ class NumpyBackend:
             remaining=(sizes[codes] - within).astype(np.uint64),
             stratum=np.where(within == 0, codes, -1),
             blocks=blocks,
+            outcomes=_outcomes(problem),
+            joint=None
+            if blocks or problem.others is None
+            else numpy_joint.make_joint(problem, rows),
             need=np.bincount(problem.strata[problem.errors], minlength=strata).astype(np.uint32),
             pool=np.ascontiguousarray(problem.pool.T).astype(np.uint32),
             seed=problem.seed,
@@ -148,6 +168,15 @@ class NumpyBackend:
             total += _reduce(_count(state, state.members, keys, state.need), tables)
         return total
 
+    def tallies(self, state: State, ids: Ids, tables: Sequence[Tables]) -> list[Tally]:
+        """Draw once for all outcomes, then count and reduce each."""
+        totals = [_nothing(len(state.members[0]), each.levels) for each in tables]
+        for _, keys in _batches(state, ids, streams.PERMUTATIONS):
+            counts = _count_each(state, keys)
+            reduced = [_reduce(part, each) for part, each in zip(counts, tables, strict=True)]
+            totals = [a + b for a, b in zip(totals, reduced, strict=True)]
+        return totals
+
     def decoys(self, state: State, ids: Ids) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Source (index into the pool) and errors on the shuffled label, each of shape (k,)."""
         sources = np.zeros(len(ids), np.int32)
@@ -158,6 +187,10 @@ class NumpyBackend:
             need = state.pool[:, sources[part]]
             counts[part] = _count(state, state.errors, keys, need)[0]
         return sources, counts
+
+
+def _outcomes(problem: Problem) -> int:
+    return 1 if problem.others is None else 1 + len(problem.others)
 
 
 def _packed(rows: NDArray[np.bool_], order: NDArray[np.intp]) -> Packed:
@@ -198,7 +231,8 @@ def _dealt(state: State, keys: streams.Key) -> Iterator[tuple[int, NDArray[np.bo
     """The same a unit at a time, when whole patterns are dealt to units.
 
     Of a block's patterns the cumulative remaining counts are kept: the draw is below those of the
-    unit's own pattern and of all later ones, and just those fall by one.
+    unit's own pattern and of all later ones, and just those fall by one. Of several outcomes each
+    has a label at every position, and these stand side by side.
     """
     at = 0
     left, patterns = np.zeros((0, 0), np.uint32), np.zeros((0, 0), np.bool_)
@@ -219,8 +253,8 @@ def _dealt(state: State, keys: streams.Key) -> Iterator[tuple[int, NDArray[np.bo
 
 def _tiles(state: State, keys: streams.Key, need: Need) -> Iterator[tuple[int, NDArray[np.bool_]]]:
     """Gather :func:`_labels` into tiles worth a matrix product; each overwrites the last."""
-    n, lanes = len(state.rows), keys[0].size
-    tile = np.empty((min(n, _TILE), lanes), np.bool_)
+    n, lanes = len(state.rows) * state.outcomes, keys[0].size
+    tile = np.empty((min(n, _TILE * state.outcomes), lanes), np.bool_)
     begin = 0
     for start, labels in _labels(state, keys, need):
         for row, label in enumerate(labels, start):
@@ -234,13 +268,31 @@ def _count(state: State, members: Packed, keys: streams.Key, need: Need) -> NDAr
     """Labels on each row of ``members``: shape (rows of members, lanes)."""
     counts = np.zeros((len(members[0]), keys[0].size), np.int32)
     for (_, tile), packed in zip(_tiles(state, keys, need), members, strict=True):
-        if len(packed) <= _FEW:
-            for on, labels in zip(packed.T, np.packbits(tile, axis=0), strict=True):
-                counts += np.bitwise_count(on[:, None] & labels)
-        else:
-            part = np.unpackbits(packed, axis=1, count=len(tile)).astype(np.float32)
-            counts += (part @ tile.astype(np.float32)).astype(np.int32)
+        _add_tile(counts, packed, tile)
     return counts
+
+
+def _count_each(state: State, keys: streams.Key) -> NDArray[np.int32]:
+    """Labels of each outcome on each descriptor: shape (M, L, lanes)."""
+    if state.joint is not None:
+        return numpy_joint.counts(state.joint, keys)
+    counts = np.zeros((state.outcomes, len(state.members[0]), keys[0].size), np.int32)
+    for (_, tile), packed in zip(_tiles(state, keys, state.need), state.members, strict=True):
+        for outcome, part in enumerate(counts):
+            _add_tile(part, packed, tile[outcome :: state.outcomes])
+    return counts
+
+
+def _add_tile(
+    counts: NDArray[np.int32], packed: NDArray[np.uint8], tile: NDArray[np.bool_]
+) -> None:
+    """Add a tile's labels on each row of its packed memberships."""
+    if len(packed) <= _FEW:
+        for on, labels in zip(packed.T, np.packbits(tile, axis=0), strict=True):
+            counts += np.bitwise_count(on[:, None] & labels)
+    else:
+        part = np.unpackbits(packed, axis=1, count=len(tile)).astype(np.float32)
+        counts += (part @ tile.astype(np.float32)).astype(np.int32)
 
 
 def _nothing(descriptors: int, levels: int) -> Tally:

@@ -79,7 +79,23 @@ def add(commands: Commands) -> None:
 
     group = add_reading_options(parser)
     group.add_argument(
-        "--out", metavar="DIR", help="write result.json, findings.csv and report.md there"
+        "--examples",
+        action="append",
+        metavar="COL[,COL]",
+        help="show these columns with the examples of each selected slice, in result.json and the "
+        "reports; never changes a decision, and goes with --plan too (repeatable)",
+    )
+    group.add_argument(
+        "--differences",
+        default="first",
+        metavar="PAIRS",
+        help="of several models: also audit what one gets wrong and another right, for the first "
+        "against each other (first, the default), all pairs, or none",
+    )
+    group.add_argument(
+        "--out",
+        metavar="DIR",
+        help="write result.json, findings.csv, report.md and report.html there",
     )
     group.add_argument(
         "--json", metavar="FILE", help="write result.json there; - prints it and nothing else"
@@ -111,14 +127,22 @@ def _run(
     memory: int | None,
     processes: Processes,
 ) -> int:
+    inputs = [*options.results, *filter(None, [options.plan])]
     if processes.first:
-        inputs = [*options.results, *filter(None, [options.plan])]
         check_targets(inputs, options.out, options.json, options.checkpoint)
 
-    from janus_jax.auditing import run_audit
+    from janus_jax.auditing import Setting
     from janus_jax.permutations import DEFAULT_MEMORY, Running
     from janus_jax.progress import reporting
+    from janus_jax.several.comparing import run_comparison
+    from janus_jax.several.report import print_comparison
+    from janus_jax.several.result import Comparison, folder_names
     from janus_jax.stopping import terminable
+    from janus_jax.terminal import print_result
+
+    def check_folders(names: Sequence[str]) -> None:
+        for folder in folder_names(list(names)):
+            check_targets(inputs, str(Path(options.out) / folder), None)
 
     checkpoint = _checkpoint(options, processes)
     name = PROGRAM if processes.count == 1 else f"{PROGRAM}: share of process 0"
@@ -128,24 +152,29 @@ def _run(
         clean_stdout(processes),
         reporting(sys.stderr, name, quiet=options.quiet or not processes.first) as progress,
     ):
-        result = run_audit(
+        result = run_comparison(
             options.results,
-            plan[0],
-            planned=plan[1],
-            backend=options.backend,
-            running=Running(
-                memory=DEFAULT_MEMORY if memory is None else memory * 2**20,
-                batch=batch,
-                progress=progress,
-                checkpoint=checkpoint,
-                processes=processes,
+            *plan,
+            Setting(
+                backend=options.backend,
+                running=Running(
+                    memory=DEFAULT_MEMORY if memory is None else memory * 2**20,
+                    batch=batch,
+                    progress=progress,
+                    checkpoint=checkpoint,
+                    processes=processes,
+                ),
+                reading=reading_of(options),
+                warn=warn if processes.first else None,
+                command=shlex.join([PROGRAM, *arguments]),
+                examples=[name for text in options.examples or () for name in text.split(",")],
             ),
-            reading=reading_of(options),
-            warn=warn if processes.first else None,
-            command=shlex.join([PROGRAM, *arguments]),
+            differences=options.differences,
+            ready=check_folders if processes.first and options.out else None,
         )
     if processes.first:
-        publish(result, options.out, options.json)
+        show = print_comparison if isinstance(result, Comparison) else print_result
+        publish(result, options.out, options.json, show)
     if checkpoint is not None:
         checkpoint.remove()
     return 0

@@ -38,7 +38,12 @@ class Commands(Protocol):
 
 
 class Once(argparse.Action):
-    """Store a value, and refuse a second one: which of them was meant is not for us to say."""
+    """Store a value, and refuse a second one: which of them was meant is not for us to say.
+
+    What an option does that names no other action.
+    """
+
+    _given = False
 
     def __call__(
         self,
@@ -48,14 +53,15 @@ class Once(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         """Take the value that was given."""
-        if getattr(namespace, self.dest, None) is not None:
+        if self._given:
             parser.error(f"{option_string} is given twice: give one of them")
+        self._given = True
         setattr(namespace, self.dest, values)
 
 
 def complain(kind: str, message: str) -> None:
     """Say something on stderr, whatever it holds."""
-    from janus_jax.report import printable
+    from janus_jax.cells import printable
 
     print(f"{PROGRAM}: {kind}: {printable(message)}", file=sys.stderr)
 
@@ -132,10 +138,22 @@ def add_plan_options(parser: argparse.ArgumentParser, permutations: str = "defau
     ``permutations`` is what the help says of the option of that name.
     """
     group = parser.add_argument_group("outcome (exactly one of --error, --correct, --score)")
-    group.add_argument("--error", metavar="COL", help="true = the model was wrong")
-    group.add_argument("--correct", metavar="COL", help="true = the model was right")
-    group.add_argument("--score", metavar="COL", help="a graded score; needs --pass-at")
+    columns = "COL[,COL]"
+    group.add_argument("--error", metavar=columns, help="true = the model was wrong")
+    group.add_argument("--correct", metavar=columns, help="true = the model was right")
+    group.add_argument(
+        "--score",
+        metavar=columns,
+        help="a graded score; needs --pass-at. Columns of several models, with commas between "
+        "them, are audited with the same shuffles and compared (audit, plan)",
+    )
     group.add_argument("--pass-at", metavar="X", help="a score of at least X is right")
+    group.add_argument(
+        "--model-column",
+        metavar="COL",
+        help="each model has rows of its own, and this column says which: they are compared "
+        "(audit, plan; needs --id)",
+    )
     group.add_argument(
         "--missing-outcome",
         metavar="WHAT",
@@ -259,17 +277,14 @@ def add_reading_options(parser: argparse.ArgumentParser) -> Options:
     )
     group.add_argument(
         "--format",
-        action=Once,
         metavar="NAME",
         help=f"the format, recognised by content unless named: {names}, table",
     )
     for name in ("metric", "scorer"):
-        group.add_argument(
-            f"--{name}", action=Once, metavar="NAME", help="which score is the outcome"
-        )
+        group.add_argument(f"--{name}", metavar="NAME", help="which score is the outcome")
     for name in ("filter", "model", "task", "run"):
         every = ", or all" if name == "task" else ""
-        group.add_argument(f"--{name}", action=Once, metavar="NAME", help=f"which {name}{every}")
+        group.add_argument(f"--{name}", metavar="NAME", help=f"which {name}{every}")
     group.add_argument(
         "--choose",
         action="append",

@@ -52,7 +52,7 @@ def add(commands: Commands) -> None:
     parser.set_defaults(handler=_plan)
     add_results(parser)
     add_plan_options(parser)
-    parser.add_argument_group("split").add_argument(
+    parser.add_argument_group("proposal split").add_argument(
         "--proposal",
         metavar="SHARE",
         help="share of a random split set aside first, of which neither screen nor gate sees "
@@ -78,12 +78,13 @@ def _plan(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     from janus_jax.plans.text import plan_text
     from janus_jax.reading import read
 
-    table, plan = read(options.results, reading_of(options), plan)
-    if plan.outcome_column not in table.columns:
-        warn(
-            f"there is no column {plan.outcome_column!r} yet; --{plan.outcome_kind} names the one "
-            "that will hold the outcome"
-        )
+    table, plan = read(options.results, reading_of(options), plan, several=True)
+    for name in table.outcomes or (plan.outcome_column,):
+        if name not in table.columns:
+            warn(
+                f"there is no column {name!r} yet; --{plan.outcome_kind} names the one that will "
+                "hold the outcome"
+            )
     draft = draft_plan(table, plan, proposal=options.proposal)
     if options.out == "-":
         text = plan_text(finished(draft))
@@ -101,8 +102,8 @@ def _plan(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 def _show(draft: Draft, planned: Planned, stream: TextIO) -> None:
     """Print what was planned, the hash on a line of its own."""
     from janus_jax.behaviour.wording import counted
+    from janus_jax.cells import printable
     from janus_jax.plans.planned import SPLITS
-    from janus_jax.report import printable
     from janus_jax.terminal import console_for, print_answer
 
     console = console_for(stream)

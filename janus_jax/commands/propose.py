@@ -116,8 +116,8 @@ def _propose(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
 def show(document: Mapping[str, Any], stream: TextIO) -> None:
     """Print the result: the answer, the slices, what to do next."""
+    from janus_jax.cells import printable
     from janus_jax.mining.proposing import answer
-    from janus_jax.report import printable
     from janus_jax.terminal import console_for, print_answer, print_table
 
     console = console_for(stream)

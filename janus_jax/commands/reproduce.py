@@ -72,7 +72,7 @@ def add(commands: Commands) -> None:
     group.add_argument(
         "--out",
         metavar="DIR",
-        help="with --replies: write result.json, findings.csv and report.md there",
+        help="with --replies: write result.json, findings.csv, report.md and report.html there",
     )
     group.add_argument(
         "--json", metavar="FILE", help="write the result there; - prints it and nothing else"
@@ -122,8 +122,8 @@ def _check_use(options: argparse.Namespace) -> None:
 def _write_packets(target: str, seed: int) -> int:
     check_targets([], None, target)
 
+    from janus_jax.cells import printable
     from janus_jax.paper.packets import json_lines, packets
-    from janus_jax.report import printable
 
     made = packets(seed=seed)
     text = json_lines(made)
@@ -149,7 +149,7 @@ def _write_packets(target: str, seed: int) -> int:
 def _audit_replies(options: argparse.Namespace, seed: int, command: str) -> int:
     check_targets([options.replies], options.out, options.json)
 
-    from janus_jax.auditing import run_audit
+    from janus_jax.auditing import Setting, run_audit
     from janus_jax.paper.controlled import replies_frame, replies_plan
     from janus_jax.paper.grading import grade
     from janus_jax.paper.packets import packets
@@ -157,6 +157,7 @@ def _audit_replies(options: argparse.Namespace, seed: int, command: str) -> int:
     from janus_jax.permutations import Running
     from janus_jax.progress import reporting
     from janus_jax.stopping import terminable
+    from janus_jax.terminal import print_result
 
     made = packets(seed=seed)
     replies = read_replies(options.replies, made)
@@ -169,10 +170,12 @@ def _audit_replies(options: argparse.Namespace, seed: int, command: str) -> int:
         result = run_audit(
             replies_frame(made, replies),
             replies_plan(),
-            backend=options.backend,
-            running=Running(progress=progress),
-            warn=warn,
-            command=command,
+            setting=Setting(
+                backend=options.backend,
+                running=Running(progress=progress),
+                warn=warn,
+                command=command,
+            ),
         )
     if options.json != "-":
         with writing("standard output"):
@@ -180,7 +183,7 @@ def _audit_replies(options: argparse.Namespace, seed: int, command: str) -> int:
     elif not options.quiet:
         for sentence in grades.sentences():
             _say(sentence)
-    publish(result, options.out, options.json)
+    publish(result, options.out, options.json, print_result)
     return 0
 
 

@@ -120,7 +120,8 @@ def show(document: Mapping[str, Any], stream: TextIO) -> None:
     """Print the result: the answer, how often each rule recurs, the splits together, the notes."""
     from janus_jax.behaviour.sensitivity import answer
     from janus_jax.behaviour.wording import percent
-    from janus_jax.report import STATUS_WORDS, number, printable, ran_on, rule_words
+    from janus_jax.cells import number, printable
+    from janus_jax.report import STATUS_WORDS, ran_on, rule_words
     from janus_jax.terminal import console_for, print_answer, print_table
 
     console = console_for(stream)

@@ -18,6 +18,8 @@ REPEATS: Final = ("epoch", "trial", "repeat")
 """Coordinates that only count repeats of an example."""
 POOLED: Final = ("task", "split")
 """Coordinates whose values may stand together (``all``): their examples are different ones."""
+MODEL: Final = "model"
+"""The coordinate of which several values are compared: each is an outcome of the same examples."""
 ALL: Final = "all"
 TEXTS: Final = "text_features"
 """Under this name the texts stand among the choices that were made, with commas between them."""
@@ -66,7 +68,9 @@ class Chosen:
     score
         The outcome's name.
     pooled
-        Coordinates of which several values stand together.
+        Coordinates of which several values stand together: their examples are different ones.
+    several
+        Attempts of several models stand together: on the same examples.
     made
         Every choice that was made or that left no choice, by name.
     notes
@@ -77,6 +81,7 @@ class Chosen:
     score: str
     pooled: tuple[str, ...]
     made: Mapping[str, str]
+    several: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -107,6 +112,7 @@ def choose(gathered: Gathered, choices: Choices, source: str, option: str) -> Ch
         )
     rows = np.arange(gathered.n)
     pooled: list[str] = []
+    several = False
     made: dict[str, str] = {}
     notes: list[str] = []
     together = [p for p in POOLED if choices.coordinates.get(p) == ALL and p in columns]
@@ -117,6 +123,15 @@ def choose(gathered: Gathered, choices: Choices, source: str, option: str) -> Ch
         if wanted == ALL and name in POOLED:
             pooled += [name] if len(counts) > 1 else []
             made[name] = ALL
+        elif (
+            name == MODEL
+            and wanted is not None
+            and wanted not in counts
+            and len(counts) > 1
+            and (models := _several(wanted, counts, source))
+        ):
+            rows = rows[np.isin(column.codes[rows], [list(column.levels).index(m) for m in models])]
+            several, made[name] = True, wanted
         elif wanted is not None:
             if wanted not in counts:
                 raise InputError(
@@ -132,8 +147,12 @@ def choose(gathered: Gathered, choices: Choices, source: str, option: str) -> Ch
             rows = kept
         elif len(counts) == 1 and not without:
             made[name] = next(iter(counts))
-        elif name not in REPEATS and _ambiguous(column, [columns[p] for p in pooled], rows):
+        elif name not in REPEATS and _ambiguous(
+            column, [columns[p] for p in (*pooled, *([MODEL] if several else ()))], rows
+        ):
             every = f", or {_option(name)}{ALL} for all of them" if name in POOLED else ""
+            if name == MODEL:
+                every = ", or compare them: --model A,B or --model all"
             none = f", and {_attempts(without)} without one" if without else ""
             values = "1 value" if len(counts) == 1 else f"{len(counts)} values"
             raise InputError(
@@ -144,7 +163,23 @@ def choose(gathered: Gathered, choices: Choices, source: str, option: str) -> Ch
     if choices.texts:
         made[TEXTS] = ",".join(choices.texts)
     made[option.removeprefix("--")] = score
-    return Chosen(rows, score, tuple(pooled), made, tuple(notes))
+    return Chosen(rows, score, tuple(pooled), made, several, tuple(notes))
+
+
+def _several(wanted: str, counts: Mapping[str, int], source: str) -> list[str]:
+    """The models that ``all`` or ``A,B`` means; none when it means one."""
+    if wanted == ALL:
+        return list(counts)
+    names = [name.strip() for name in wanted.split(",")]
+    if len(names) < 2:
+        return []
+    for name in names:
+        if name not in counts:
+            raise InputError(
+                f"{source}: --model {wanted}: there is no model {name!r}; there are "
+                f"{_listed(counts)}"
+            )
+    return names
 
 
 def _left_out(pooled: str, lost: Mapping[str, int], name: str, wanted: str) -> str:

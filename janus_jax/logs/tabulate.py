@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from janus_jax.errors import InputError
 from janus_jax.logs import letters
 from janus_jax.logs.attempt import Status
-from janus_jax.logs.choose import REPEATS, Choices, Chosen
+from janus_jax.logs.choose import MODEL, REPEATS, Choices, Chosen
 from janus_jax.logs.gather import STATUSES, Gathered, Kind
 from janus_jax.readers.growing import GrowingColumn
 from janus_jax.table import STATUS_WORDS, Column, LogInfo, Table
@@ -54,7 +54,7 @@ def tabulate(
     columns: dict[str, Column] = {"id": _ids(gathered, chosen.pooled, rows)}
     columns[chosen.score] = outcome
     for name, field in gathered.columns["coordinates"].items():
-        if name in chosen.pooled:
+        if name in chosen.pooled or (name == MODEL and chosen.several):
             columns[name] = _taken(field, name, gathered.n, rows)
         elif name in REPEATS:
             # Not a fact of the example: what tells its repeats apart.
@@ -87,7 +87,7 @@ def tabulate(
         lines=np.frombuffer(gathered.lines, np.int64)[rows],
         line_word=tuple(gathered.words.get(file, "line") for file in range(len(sources))),
         notes=tuple(said),
-        log=LogInfo(format, chosen.score, chosen.made, {**counts}),
+        log=LogInfo(format, chosen.score, chosen.made, {**counts}, chosen.several),
     )
 
 

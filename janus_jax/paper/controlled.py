@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from janus_jax.auditing import run_audit
+from janus_jax.auditing import Setting, run_audit
 from janus_jax.errors import InputError
 from janus_jax.paper.grading import Grades, exact_match
 from janus_jax.paper.packets import Factors, Packet, packets
@@ -183,4 +183,4 @@ def audit_replies(
     """
     wrong = int(frame["wrong"].sum())
     Grades(len(frame) - wrong, wrong).check()
-    return run_audit(frame, replies_plan(seed, permutations), backend=backend)
+    return run_audit(frame, replies_plan(seed, permutations), setting=Setting(backend=backend))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from janus_jax import __version__
-from janus_jax.columns import Selection, select_columns
+from janus_jax.columns import Selection
 from janus_jax.descriptors import Descriptors, make_descriptors
 from janus_jax.errors import InputError
 from janus_jax.files import write_whole
@@ -41,6 +41,7 @@ from janus_jax.plans.text import plan_text
 from janus_jax.prepare import shared_facts
 from janus_jax.readers.part import missing_column
 from janus_jax.reading import read, read_options
+from janus_jax.several.selecting import select
 from janus_jax.split import DISCOVERY, split_rows
 from janus_jax.table import Table
 
@@ -56,10 +57,12 @@ def without_outcome(table: Table, plan: Plan) -> OutcomeFree:
 
     The column is not looked at.
     """
-    name = plan.outcome_column
-    blank = missing_column(name, table.n)
-    columns = {key: blank if key == name else column for key, column in table.columns.items()}
-    return OutcomeFree(replace(table, columns={**columns, name: blank}))
+    blank = {
+        name: missing_column(name, table.n)
+        for name in table.outcomes or (plan.outcome_column,)
+    }
+    columns = {name: blank.get(name, column) for name, column in table.columns.items()}
+    return OutcomeFree(replace(table, columns=columns | blank))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +122,10 @@ def draft_plan(
     if proposal is not None and not is_proposal_share(proposal):
         raise InputError(f"--proposal is {proposal!r}, but it must be {PROPOSAL_WORDS}")
     free = without_outcome(table, plan)
-    selection = select_columns(free, plan)
+    selection = select(free, plan)
     reduced = without_repeats(free, plan, shared_facts(selection, plan))
     if reduced is not free:
-        selection = select_columns(reduced, plan)
+        selection = select(reduced, plan)
     kind = _kind(plan, proposal, listed=where is not None)
     if where is None:
         where = split_rows(reduced, plan, proposal=Fraction(proposal or 0))
@@ -327,6 +330,7 @@ def plan(
     >>> [rule.name for rule in plan(table, error="wrong").rules]
     ['long', 'n_words > 42']
     """
-    table, checked = read(source, read_options(delimiter, encoding, log), make_plan(options))
+    reading = read_options(delimiter, encoding, log)
+    table, checked = read(source, reading, make_plan(options), several=True)
     draft = draft_plan(table, checked, proposal=proposal)
     return finished(draft) if out is None else write_plan(draft, out)

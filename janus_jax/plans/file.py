@@ -41,6 +41,7 @@ from janus_jax.values import Threshold
 _OPTION_KEYS: Final = {
     "missing_outcome": "[outcome] missing",
     "pass_at": "[outcome] pass_at",
+    "model_column": "[outcome] model_column",
     **dict.fromkeys(("error", "correct", "score"), "[outcome] column"),
     **{name: f"[examples] {name}" for name in ("id", "repeats", "cluster")},
     "split_column": "[split] column",
@@ -174,6 +175,7 @@ def _read_options(
     given["missing_outcome"] = outcome.text("missing")
     if "pass_at" in outcome.values:
         given["pass_at"] = outcome.number_text("pass_at")
+    given["model_column"] = outcome.optional("model_column")
     given |= {
         "id": examples.texts("id"),
         "repeats": examples.text("repeats"),

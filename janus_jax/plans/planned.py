@@ -199,6 +199,7 @@ class Planned:
                 "column": plan.outcome_column,
                 "kind": plan.outcome_kind,
                 "pass_at": plan.pass_at,
+                "model_column": plan.model_column,
                 "missing": plan.missing_outcome,
                 "log": self.log,
             },

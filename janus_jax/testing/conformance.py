@@ -7,13 +7,14 @@ nothing with the backends but the random words of :mod:`janus_jax.streams`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from janus_jax import streams
+from janus_jax import joint, streams
 from janus_jax.decide import Decided, Lookup, Rules, decide
 from janus_jax.interface import (
     Backend,
@@ -21,6 +22,7 @@ from janus_jax.interface import (
     Description,
     Ids,
     Problem,
+    SharesShuffles,
     Tables,
     Tally,
     tally_counts,
@@ -170,6 +172,20 @@ def make_problem(
     return problem
 
 
+def with_others(problem: Problem, others: int) -> Problem:
+    """The problem with so many more outcomes.
+
+    They are drawn, but for the first four: the errors again, their complement, one that is the same
+    for all rows of a stratum, and one that every row has.
+    """
+    draw = np.random.default_rng(others)
+    errors = problem.errors
+    every = [errors, ~errors, problem.strata % 2 == 0, np.ones_like(errors)][:others]
+    while len(every) < others:
+        every.append(draw.random(len(errors)) < 0.4)
+    return replace(problem, others=np.stack(every))
+
+
 def make_tables(problem: Problem, levels: int = 4) -> Tables:
     """Rank tables of no statistic in particular, with ties among the own ranks."""
     draw = np.random.default_rng(levels)
@@ -245,6 +261,29 @@ CASES: Final[dict[str, Problem]] = {
 }
 
 
+# How many outcomes there are beside the errors.
+_OTHERS: Final = {
+    "strata": 5,
+    "strata without and full of errors": 2,
+    "no errors": 1,
+    "upper half of the seed": 6,
+    "one stratum": 4,
+    "one descriptor": 2,
+    "one row": 3,
+    "long": 9,
+    "a stratum with no rows": 5,
+    "clusters": 5,
+    "clusters of one row": 5,
+    "one cluster": 2,
+}
+SEVERAL: Final[dict[str, Problem]] = {
+    name: with_others(CASES[name], others) for name, others in _OTHERS.items()
+}
+SEVERAL["errors without errors in common"] = replace(
+    CASES["one stratum"], others=~CASES["one stratum"].errors[None]
+)
+
+
 def assert_same(left: Tally, right: Tally) -> None:
     """Fail unless two tallies hold the same integers."""
     assert left.permutations == right.permutations
@@ -294,6 +333,21 @@ def _deciding(backend: Backend) -> DecidesReplays:
     if not isinstance(backend, DecidesReplays):
         pytest.skip("this backend leaves the replays to the core")
     return backend
+
+
+def _sharing(backend: Backend) -> SharesShuffles:
+    """The backend, if one shuffle of its own serves several outcomes: it need not."""
+    if not isinstance(backend, SharesShuffles):
+        pytest.skip("this backend is given several outcomes stacked")
+    return backend
+
+
+def _several_tables(problem: Problem) -> list[Tables]:
+    """Tables of every outcome, with other numbers of levels, some of them int16."""
+    outcomes = len(joint.apart(problem))
+    tables = [make_tables(problem, 4 + m % 3 * 9) for m in range(outcomes)]
+    tables[-1] = replace(tables[-1], rank=tables[-1].rank.astype(np.int16))
+    return tables
 
 
 class BackendConformance:
@@ -494,3 +548,60 @@ class BackendConformance:
                 assert_decided(left, right)
             assert_decided(row[0], row[2])
         assert (results[0][0].sums != results[0][1].sums).any()
+
+    # Several outcomes
+
+    @pytest.mark.parametrize("case", SEVERAL)
+    def test_outcomes_that_move_together(self, backend: Backend, case: str) -> None:
+        """Asked through the core, so that a backend without the verb is tested as well."""
+        problem = SEVERAL[case]
+        tables = _several_tables(problem)
+        state = backend.prepare(joint.drawn_as(backend, problem), LANES)
+        results = joint.tallies(backend, state, IDS, tables, LANES)
+        assert len(results) == len(tables)
+        stacked, size = joint.stacked(problem), len(problem.memberships)
+        for m, (result, own) in enumerate(zip(results, tables, strict=True)):
+            members = stacked.memberships[m * size : (m + 1) * size]
+            reference = Reference(replace(stacked, memberships=members))
+            assert_array(result.maxima, np.int64, (own.levels + 1,))
+            assert_array(result.step_down, np.int64, (size,))
+            assert_same(result, reference.tally(IDS, own))
+
+    @pytest.mark.parametrize("case", SEVERAL)
+    def test_several_outcomes_cost_bytes(self, backend: Backend, case: str) -> None:
+        _sharing(backend)
+        size = backend.bytes_per_permutation(SEVERAL[case])
+        assert isinstance(size, int)
+        assert size > 0
+
+    @pytest.mark.parametrize("case", ["strata", "one stratum", "long", "clusters of one row"])
+    def test_the_first_outcome_moves_as_it_does_alone(self, backend: Backend, case: str) -> None:
+        problem = SEVERAL[case]
+        tables = _several_tables(problem)
+        together = _sharing(backend).tallies(backend.prepare(problem, LANES), IDS, tables)
+        alone = backend.tally(backend.prepare(CASES[case], LANES), IDS, tables[0])
+        assert_same(together[0], alone)
+
+    @pytest.mark.parametrize("case", ["strata", "clusters"])
+    @pytest.mark.parametrize("lanes", [1, LANES, 64])
+    def test_several_outcomes_add_whatever_the_lanes(
+        self, backend: Backend, case: str, lanes: int
+    ) -> None:
+        sharing, problem = _sharing(backend), SEVERAL[case]
+        tables, state = _several_tables(problem), backend.prepare(problem, lanes)
+        whole = sharing.tallies(backend.prepare(problem, 5), IDS, tables)
+        parts = [sharing.tallies(state, ids, tables) for ids in np.split(IDS, (0, 5, 6))]
+        for m, expected in enumerate(whole):
+            own = [part[m] for part in parts]
+            assert_same(sum(own[1:], start=own[0]), expected)
+
+    def test_several_outcomes_are_pure_over_tables(self, backend: Backend) -> None:
+        sharing, problem = _sharing(backend), SEVERAL["one stratum"]
+        first, state = _several_tables(problem), backend.prepare(problem, LANES)
+        second = first[::-1]
+        before, other, after = (sharing.tallies(state, IDS, own) for own in (first, second, first))
+        for left, right in zip(before, after, strict=True):
+            assert_same(left, right)
+        fresh = sharing.tallies(backend.prepare(problem, LANES), IDS, second)
+        for left, right in zip(other, fresh, strict=True):
+            assert_same(left, right)

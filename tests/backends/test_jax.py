@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +23,22 @@ import pytest
 
 from janus_backends import jax_backend, jax_replays
 from janus_backends.jax_backend import THREEFRY, JaxBackend, State
-from janus_jax import streams
+from janus_backends.numpy_backend import NumpyBackend
+from janus_jax import joint, streams
 from janus_jax.decide import decide
 from janus_jax.interface import Problem, Tables, tally_counts
 from janus_jax.testing import BackendConformance
 from janus_jax.testing.conformance import (
     CASES,
     IDS,
+    SEVERAL,
     Reference,
     assert_decided,
     assert_same,
     make_problem,
     make_rules,
     make_tables,
+    with_others,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -250,13 +253,23 @@ def test_another_problem_of_the_same_shape_is_not_traced_again(
     assert traces == ["_count"]
 
 
-def _lowerable(state: State, problem: Problem) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+def _tallies(state: State, tables: Sequence[Tables]) -> tuple[Any, tuple[Any, ...]]:
+    lanes = state.plan.lanes * state.plan.mesh.size
+    ids, weight = np.zeros(lanes, np.uint32), np.ones(lanes, np.int32)
+    reducer = jax_backend._reducer(state, tables)  # pyright: ignore[reportPrivateUsage]
+    arguments = (np.zeros(2, np.uint32), ids, weight, state.joint, state.deal, reducer)
+    return jax_backend.tallies_kernel, (state.plan, 8, *arguments)
+
+
+def _lowerable(
+    backend: JaxBackend, state: State, problem: Problem
+) -> dict[str, tuple[Any, tuple[Any, ...]]]:
     words = np.zeros(2, np.uint32)
     key = jax.random.wrap_key_data(jnp.asarray(words), impl=THREEFRY)
     lanes = state.plan.lanes * state.plan.mesh.size
     ids, weight = np.zeros(lanes, np.uint32), np.ones(lanes, np.int32)
     tables = make_tables(problem)
-    reducer = jax_backend._reducer(state, tables)  # pyright: ignore[reportPrivateUsage]
+    reducer = jax_backend._reducer(state, [tables])  # pyright: ignore[reportPrivateUsage]
     plan, walk, need, deal = state.plan, state.walk, state.need, state.deal
     rules = make_rules(len(problem.memberships), grid=(3, 100))
     counts = np.zeros((state.members.shape[0] * state.members.shape[2], lanes), np.int32)
@@ -272,6 +285,7 @@ def _lowerable(state: State, problem: Problem) -> dict[str, tuple[Any, tuple[Any
             (plan, 8, words, ids, weight, need, walk, deal, reducer),
         ),
     }
+    every["tallies"] = _tallies(backend.prepare(with_others(problem, 2), 6), [tables] * 3)
     if deal is not None:
         return every | {"deal": (jax_backend.deal_kernel, (plan, words, ids, deal, state.columns))}
     return every | {
@@ -300,13 +314,14 @@ def by_product(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("count", False), ("decoy", False), ("shuffle", False), ("tally", False), ("replay", False),
         ("count", True), ("deal", True), ("tally", True), ("replay", True),
+        ("tallies", False), ("tallies", True),
     ],
 )  # fmt: skip
 def test_the_kernels_lower_for_accelerators(
     backend: JaxBackend, kernel: str, clusters: bool
 ) -> None:
     problem = make_problem((8, 4), (3, 2), clusters=(2,) * 6 if clusters else None)
-    function, arguments = _lowerable(backend.prepare(problem, 6), problem)[kernel]
+    function, arguments = _lowerable(backend, backend.prepare(problem, 6), problem)[kernel]
     lowered = function.trace(*arguments).lower(lowering_platforms=("cuda", "rocm", "tpu"))
     text = lowered.as_text()
     assert "stablehlo.while" in text
@@ -320,6 +335,32 @@ def test_the_matrix_product_gives_the_same_counts(backend: JaxBackend, case: str
     problem = CASES[case]
     counts = backend.counts(backend.prepare(problem, 7), IDS)
     np.testing.assert_array_equal(counts, [Reference(problem).counts(i) for i in IDS.tolist()])
+
+
+@pytest.mark.usefixtures("by_product")
+@pytest.mark.parametrize("case", ["strata", "clusters"])
+def test_the_matrix_product_gives_the_same_tallies(backend: JaxBackend, case: str) -> None:
+    problem = SEVERAL[case]
+    tables = [make_tables(problem) for _ in joint.apart(problem)]
+    expected = NumpyBackend().tallies(NumpyBackend().prepare(problem, 64), IDS, tables)
+    found = backend.tallies(backend.prepare(problem, 7), IDS, tables)
+    for left, right in zip(found, expected, strict=True):
+        assert_same(left, right)
+
+
+def test_several_outcomes_trace_once(backend: JaxBackend, traces: list[str]) -> None:
+    """Other patterns, as many of them, are data; so are the batches."""
+    jax.clear_caches()
+    for seed, others in ((1, (0, 1)), (2, (1, 0))):
+        problem = make_problem((9, 4), (3, 2), seed=seed)
+        rows = np.arange(13) % 3
+        problem = dataclasses.replace(
+            problem, errors=rows == 2, others=np.stack([rows == which for which in others])
+        )
+        state, tables = backend.prepare(problem, 6), [make_tables(problem) for _ in range(3)]
+        for size in (1, 5, 6, 7, 40):
+            backend.tallies(state, np.arange(size, dtype=np.uint32), tables)
+    assert traces == ["_count"]
 
 
 def test_500_slice_sizes_are_traced_once(backend: JaxBackend, traces: list[str]) -> None:
@@ -396,7 +437,7 @@ def test_another_failure_of_a_device_is_not_swallowed(
 DEVICES = """
 import json
 from janus_backends.jax_backend import JaxBackend
-from janus_jax.testing.conformance import CASES, IDS, make_tables
+from janus_jax.testing.conformance import CASES, IDS, SEVERAL, make_tables
 
 backend = JaxBackend()
 assert backend.describe().device == "cpu:0 x8"
@@ -412,6 +453,10 @@ for case in ("strata", "clusters"):
 state = backend.prepare(CASES["strata"], 9)
 said["decoys"] = [part.tolist() for part in backend.decoys(state, IDS)]
 said["shuffles"] = backend.shuffles(state, IDS).tolist()
+for case in ("strata", "clusters"):
+    tables = make_tables(SEVERAL[case])
+    several = backend.tallies(backend.prepare(SEVERAL[case], 9), IDS, [tables] * 6)
+    said["several " + case] = [[t.total.tolist(), t.step_down.tolist()] for t in several]
 print(json.dumps(said))
 """
 
@@ -431,6 +476,11 @@ def test_eight_devices_give_the_same_as_one(backend: JaxBackend) -> None:
     state = backend.prepare(CASES["strata"], 7)
     assert eight.pop("decoys") == [part.tolist() for part in backend.decoys(state, IDS)]
     assert eight.pop("shuffles") == backend.shuffles(state, IDS).tolist()
+    for case in ("strata", "clusters"):
+        tables = make_tables(SEVERAL[case])
+        several = backend.tallies(backend.prepare(SEVERAL[case], 7), IDS, [tables] * 6)
+        sums = [[t.total.tolist(), t.step_down.tolist()] for t in several]
+        assert eight.pop(f"several {case}") == sums
     for case, (counts, *sums) in eight.items():
         problem = CASES[case]
         state = backend.prepare(problem, 7)
@@ -446,7 +496,25 @@ def test_the_stated_memory_is_what_the_compiler_takes(
 ) -> None:
     problem = make_problem((n,), (n // 3,), descriptors=descriptors, pool=1)
     state = backend.prepare(problem, 1024)
-    function, arguments = _lowerable(state, problem)["tally"]
+    function, arguments = _lowerable(backend, state, problem)["tally"]
+    memory = function.lower(*arguments).compile().memory_analysis()
+    taken = memory.temp_size_in_bytes / state.plan.lanes
+    stated = backend.bytes_per_permutation(problem)
+    assert taken <= stated <= 3 * taken
+
+
+@pytest.mark.parametrize(
+    ("n", "descriptors", "others", "clusters"),
+    [(659, 16, 2, None), (659, 16, 6, None), (300, 90, 3, None), (300, 20, 3, (2,) * 150)],
+)
+def test_the_stated_memory_of_several_outcomes(
+    backend: JaxBackend, n: int, descriptors: int, others: int, clusters: tuple[int, ...] | None
+) -> None:
+    problem = make_problem((n,), (n // 3,), descriptors=descriptors, pool=0, clusters=clusters)
+    drawn = np.random.default_rng(1).random((others, n)) < 0.4
+    problem = dataclasses.replace(problem, others=drawn)
+    state = backend.prepare(problem, 1024)
+    function, arguments = _tallies(state, [make_tables(problem)] * (others + 1))
     memory = function.lower(*arguments).compile().memory_analysis()
     taken = memory.temp_size_in_bytes / state.plan.lanes
     stated = backend.bytes_per_permutation(problem)

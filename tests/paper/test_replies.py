@@ -121,6 +121,7 @@ def test_the_documents_are_the_audits(replies: Path, tmp_path: Path) -> None:
     assert "janus-jax: 120 of 160 replies are right\n" in run.err
     assert sorted(path.name for path in out.iterdir()) == [
         "findings.csv",
+        "report.html",
         "report.md",
         "result.json",
     ]

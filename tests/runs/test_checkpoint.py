@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +20,16 @@ from tests.audits import cli
 from tests.runs import start
 
 TASK = {"data": "d", "statistic": "s", "seed": 3, "permutations": 10}
-SUMS = Tally(
-    7,
-    np.array([3, 4], dtype=np.int64),
-    np.array([2**40], dtype=np.int64),
-    np.array([5], dtype=np.int64),
-    np.array([0, 7], dtype=np.int64),
-)
+SUMS = [
+    Tally(
+        7,
+        np.array([3, 4], dtype=np.int64),
+        np.array([2**40 + outcome], dtype=np.int64),
+        np.array([5], dtype=np.int64),
+        np.array([0, 7], dtype=np.int64),
+    )
+    for outcome in range(2)
+]
 
 
 def equal(a: Tally, b: Tally) -> bool:
@@ -40,7 +45,9 @@ def saved(path: Path, processes: Processes = ALONE) -> Path:
     return file.path
 
 
-def resume(path: Path, task: checkpoint.Fingerprint = TASK, of: Processes = ALONE) -> Tally | None:
+def resume(
+    path: Path, task: checkpoint.Fingerprint = TASK, of: Processes = ALONE
+) -> list[Tally] | None:
     return Checkpoint(path, resume=True, processes=of).begin(task)
 
 
@@ -48,8 +55,8 @@ def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     saved(tmp_path / "c")
     found = resume(tmp_path / "c")
     assert found is not None
-    assert equal(found, SUMS)
-    assert found.exceed.dtype == np.int64
+    assert all(equal(a, b) for a, b in zip(found, SUMS, strict=True))
+    assert found[0].exceed.dtype == np.int64
     assert [path.name for path in tmp_path.iterdir()] == ["c"]
 
 
@@ -151,27 +158,30 @@ def make_problem(seed: int = 0) -> Problem:
         strata=np.zeros(6, dtype=np.int32),
         pool=np.ones((3, 1), dtype=np.int32),
         seed=seed,
+        others=np.zeros((1, 6), dtype=np.bool_),
     )
 
 
-def make_tables() -> Tables:
-    return Tables(np.ones((3, 4), dtype=np.int32), np.ones(3, dtype=np.int32), 1)
+def make_tables() -> list[Tables]:
+    rank, own = np.ones((3, 4), dtype=np.int32), np.ones(3, dtype=np.int32)
+    return [Tables(rank.copy(), own.copy(), 1) for _ in range(2)]
 
 
 def test_the_fingerprint_sees_every_array() -> None:
     seen = {json.dumps(fingerprint(make_problem(), make_tables(), 10))}
     seen.add(json.dumps(fingerprint(make_problem(1), make_tables(), 10)))
     seen.add(json.dumps(fingerprint(make_problem(), make_tables(), 11)))
-    for name in ("memberships", "errors", "strata", "pool"):
+    for name in ("memberships", "errors", "strata", "pool", "others"):
         problem = make_problem()
         array = getattr(problem, name)
         array.flat[-1] = not array.flat[-1]
         seen.add(json.dumps(fingerprint(problem, make_tables(), 10)))
-    for name in ("rank", "own"):
+    seen.add(json.dumps(fingerprint(replace(make_problem(), others=None), make_tables(), 10)))
+    for outcome, name in itertools.product(range(2), ("rank", "own")):
         tables = make_tables()
-        getattr(tables, name).flat[-1] += 1
+        getattr(tables[outcome], name).flat[-1] += 1
         seen.add(json.dumps(fingerprint(make_problem(), tables, 10)))
-    assert len(seen) == 9
+    assert len(seen) == 13
     assert fingerprint(make_problem(), make_tables(), 10) == fingerprint(
         make_problem(), make_tables(), 10
     )

@@ -229,7 +229,7 @@ def clustered() -> cli.Result:
 def test_no_closed_form(clustered: cli.Result) -> None:
     assert clustered["rule"] == "mean_count"
     assert list(clustered["methods"]) == EXCHANGED
-    assert set(clustered["screen"]) == {"L", "mean_count", "permutations"}
+    assert set(clustered["screen"]) == {"L", "mean_count", "permutations", "curve", "histogram"}
     sampled = {d["name"]: d["p_monte_carlo"] for d in clustered["descriptors"]}
     for d in clustered["descriptors"]:
         assert d["p_exact"] is None

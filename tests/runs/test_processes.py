@@ -67,10 +67,13 @@ def test_sums_beyond_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_gather", three)
     sizes = {"maxima": 3, "exceed": 2, "step_down": 2, "total": 3}
     arrays = {name: np.arange(size) + 2**40 + len(name) for name, size in sizes.items()}
-    summed = Processes(0, 3).add(Tally(2**33 + 1, **arrays))
-    assert summed.permutations == 3 * (2**33 + 1)
-    for name, array in arrays.items():
-        np.testing.assert_array_equal(getattr(summed, name), 3 * array)
+    wider = {name: np.append(array, 2**34) for name, array in arrays.items()}
+    outcomes = [arrays, wider]
+    summed = Processes(0, 3).add([Tally(2**33 + 1, **each) for each in outcomes])
+    for one, expected in zip(summed, outcomes, strict=True):
+        assert one.permutations == 3 * (2**33 + 1)
+        for name, array in expected.items():
+            np.testing.assert_array_equal(getattr(one, name), 3 * array)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

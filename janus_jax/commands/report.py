@@ -1,0 +1,79 @@
+"""``janus-jax report``: the page of an audit, made again from its JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from janus_jax.commands.common import Commands
+from janus_jax.errors import InputError
+from janus_jax.output import check_targets, writing
+
+DEFAULT = "report.html"
+
+_EPILOG = """\
+The audit's own page is written by `janus-jax audit --out DIR`; this makes it again, with what
+`replay`, `power` and `sensitivity` found of the same audit. Files are recognised by what they hold.
+"""
+
+
+def add(commands: Commands) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "report",
+        allow_abbrev=False,
+        help="make report.html from the JSON of an audit, and of its replays, power and splits",
+        description="Make one page, which asks nothing of any network, from results in JSON.",
+        epilog=_EPILOG,
+    )
+    parser.set_defaults(handler=_report)
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE.json",
+        help="one result of `audit`; and of `replay`, `power` and `sensitivity`, if any",
+    )
+    parser.add_argument("--out", metavar="FILE", help=f"the page to write (default {DEFAULT})")
+
+
+def _report(options: argparse.Namespace, arguments: Sequence[str]) -> int:
+    target = DEFAULT if options.out is None else options.out
+    if not target:
+        raise InputError("--out is empty: name a file")
+    documents = [_read(name) for name in options.files]
+
+    from janus_jax.html.together import together
+
+    found = together(zip(options.files, documents, strict=True))
+    check_targets(options.files, None, target)
+
+    from janus_jax.files import write_whole
+    from janus_jax.html.page import page
+
+    text = page(**found)
+    with writing(target):
+        write_whole(target, text)
+    with writing("standard output"):
+        print(f"Written: {target}", flush=True)
+    return 0
+
+
+def _read(name: str) -> Any:
+    """What a JSON file holds."""
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name} is not UTF-8 text; name the result.json of an audit, or what --json wrote"
+        ) from error
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{name} is not JSON ({error}); name the result.json of an audit, or what --json wrote"
+        ) from error

@@ -1,0 +1,257 @@
+"""What charts are made of: colours, axes, rules, series; each a piece of a Vega-Lite specification.
+
+Colours are names of the page's own (``var(--ink)``), so that one drawing serves light and dark, or
+concrete ones. Names of descriptors reach a specification as values only, never as a part of an
+expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from janus_jax.cells import printable
+
+Spec = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Colours:
+    """What a chart is drawn with.
+
+    Attributes
+    ----------
+    ink, soft, line, paper
+        Text, lesser text, rules and grids, the ground.
+    first, second, third
+        Series; each also differs by its shape, its fill or its dashes.
+    band
+        A faint area.
+    """
+
+    ink: str
+    soft: str
+    line: str
+    paper: str
+    first: str
+    second: str
+    third: str
+    band: str
+
+
+PAGE: Final = Colours(
+    ink="var(--ink)",
+    soft="var(--soft)",
+    line="var(--line)",
+    paper="var(--paper)",
+    first="var(--first)",
+    second="var(--second)",
+    third="var(--third)",
+    band="var(--band)",
+)
+LIGHT: Final = Colours(
+    ink="#1c2530",
+    soft="#55606d",
+    line="#d5dae0",
+    paper="#ffffff",
+    first="#1d5fa6",
+    second="#b3541e",
+    third="#7a8592",
+    band="#eef1f5",
+)
+
+WIDE: Final = 680
+NARROW: Final = 340
+"""Widths in pixels that the page's drawings are made for: a desk and a phone."""
+ROW: Final = 24
+_FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
+
+
+def chart(
+    colours: Colours, layers: list[Spec], height: int, names: Sequence[str] = (), **more: Any
+) -> Spec:
+    """A chart of one view. ``narrow`` is set by whoever draws it for a phone."""
+    axis = {
+        "labelColor": colours.soft,
+        "titleColor": colours.soft,
+        "gridColor": colours.line,
+        "domainColor": colours.line,
+        "tickColor": colours.line,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titlePadding": 8,
+        "labelFlush": False,
+        "labelSeparation": 10,
+    }
+    # One name and one description for the whole: not every mark is a thing to visit.
+    quiet = [{**layer, "mark": {**layer["mark"], "aria": False}} for layer in layers]
+    return {
+        "width": WIDE,
+        "height": height,
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "background": "transparent",
+        "padding": {"left": 2, "right": 14, "top": 4, "bottom": 4},
+        "params": [{"name": "narrow", "value": False}, {"name": "names", "value": list(names)}],
+        "layer": quiet,
+        "config": {
+            "font": _FONT,
+            "aria": False,
+            "axis": axis,
+            "legend": {
+                "labelColor": colours.ink,
+                "labelFontSize": 12,
+                "labelLimit": 400,
+                "orient": "top",
+                "title": None,
+                "columns": {"expr": "narrow ? 1 : 4"},
+                "symbolSize": 70,
+                "columnPadding": 18,
+                "offset": 22,
+            },
+            "view": {"stroke": None},
+            "text": {"fontSize": 12, "color": colours.ink},
+        },
+        **more,
+    }
+
+
+def narrowed(spec: Spec) -> Spec:
+    """The same chart for a phone."""
+    first, *others = spec["params"]
+    return {**spec, "width": NARROW, "params": [{**first, "value": True}, *others]}
+
+
+def rows_axis(colours: Colours, narrow: int = 120) -> Spec:
+    """One line for each row of the data, labelled with its name (the names are a parameter)."""
+    return {
+        "field": "row",
+        "type": "ordinal",
+        "sort": None,
+        "title": None,
+        "axis": {
+            "labelExpr": "names[datum.value]",
+            "labelLimit": {"expr": f"narrow ? {narrow} : 300"},
+            "labelColor": colours.ink,
+            "labelPadding": 8,
+            "ticks": False,
+            "domain": False,
+        },
+    }
+
+
+def series_of(labels: Mapping[str, str], **ranges: Sequence[Any]) -> Spec:
+    """Encodings that tell series apart, with one legend for all of them."""
+    domain = list(labels.values())
+    return {
+        channel: {
+            "field": "series",
+            "type": "nominal",
+            "title": None,
+            "scale": {"domain": domain, "range": list(values)},
+        }
+        for channel, values in ranges.items()
+    }
+
+
+def tooltip(**fields: str) -> list[Spec]:
+    """Texts shown when a mark is pointed at: title by field (``_`` is a blank)."""
+    return [
+        {"field": field, "type": "nominal", "title": title.replace("_", " ")}
+        for title, field in fields.items()
+    ]
+
+
+def rule_at(colours: Colours, axis: str, value: float, **mark: Any) -> Spec:
+    """A line across the chart."""
+    return {
+        "data": {"values": [{}]},
+        "mark": {"type": "rule", "color": colours.ink, **mark},
+        "encoding": {axis: {"datum": value}},
+    }
+
+
+def label_above(text: str, x: float, **mark: Any) -> Spec:
+    """A text above the line at ``x``."""
+    style = {"align": "center", "dy": -5, "baseline": "bottom", **mark}
+    return {
+        "data": {"values": [{}]},
+        "mark": {"type": "text", "text": text, "y": 0, **style},
+        "encoding": {"x": {"datum": x}},
+    }
+
+
+def dots(
+    colours: Colours,
+    rows: Sequence[Mapping[str, Any]],
+    names: Mapping[str, str],
+    *,
+    title: str,
+    form: str,
+    said: Callable[[float], str],
+    rule: float | None = None,
+) -> Spec:
+    """One line a row, one dot a series: the first hollow, the second filled."""
+    points = [
+        {
+            "row": i,
+            "value": row[key],
+            "series": label,
+            "name": row["name"],
+            "said": said(row[key]),
+        }
+        for i, row in enumerate(rows)
+        for key, label in names.items()
+        if row[key] is not None
+    ]
+    axis: Spec = {"format": form, "tickCount": {"expr": "narrow ? 4 : 8"}, "grid": True}
+    if form == "d":
+        axis["tickMinStep"] = 1
+    x = {
+        "field": "value",
+        "type": "quantitative",
+        "title": title,
+        "axis": axis,
+        "scale": {"zero": True},
+    }
+    y, kinds = rows_axis(colours, narrow=165), len(names)
+    layers: list[Spec] = []
+    if rule is not None:
+        layers.append(rule_at(colours, "x", rule, strokeWidth=1, strokeDash=[5, 3]))
+    if kinds > 1:
+        first, second = names
+        spans = [
+            {"row": i, "a": row[first], "b": row[second]}
+            for i, row in enumerate(rows)
+            if row[first] is not None and row[second] is not None
+        ]
+        layers.append(
+            {
+                "data": {"values": spans},
+                "mark": {"type": "rule", "color": colours.third, "strokeWidth": 1.25},
+                "encoding": {
+                    "x": {"field": "a", "type": "quantitative"},
+                    "x2": {"field": "b"},
+                    "y": y,
+                },
+            }
+        )
+    layers.append(
+        {
+            "data": {"values": points},
+            "mark": {"type": "point", "size": 75, "strokeWidth": 1.75, "opacity": 1},
+            "encoding": {
+                "x": x,
+                "y": y,
+                "tooltip": tooltip(name="name", what="series", value="said"),
+                **series_of(
+                    names,
+                    fill=[colours.paper, colours.first][:kinds],
+                    stroke=[colours.second, colours.first][:kinds],
+                    shape=["diamond", "circle"][:kinds],
+                ),
+            },
+        }
+    )
+    return chart(colours, layers, ROW * len(rows), [printable(row["name"]) for row in rows])

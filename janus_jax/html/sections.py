@@ -1,0 +1,374 @@
+"""The sections of the page that are about an audit: what each of them shows, or None."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from janus_jax.behaviour.wording import counted
+from janus_jax.cells import number, p_text
+from janus_jax.html import charts, views, wording
+from janus_jax.html.drawing import Drawing, draw
+from janus_jax.html.marks import PAGE
+from janus_jax.plans.proposed import JUDGED_HEADER, judged_answer, judged_rows
+from janus_jax.report import (
+    METHOD_HEADER,
+    STATUS_WORDS,
+    Document,
+    interval,
+    method_notes,
+    method_rows,
+    ranked,
+    table,
+)
+
+MANY: Final = 300
+"""Rows from which a table lays out each for itself."""
+
+_READ = {
+    "confirmed": (
+        "Findings",
+        "These descriptors were selected on the discovery split and confirmed on the holdout: the "
+        "difference has the same direction there and is at least as large as the gate demands.",
+        "Each line is one finding. The dot is its lift in the holdout, the bar (where there is "
+        "one) the 95% interval of that; the diamond is its lift in discovery, which won a "
+        "selection and tends to be too large. Right of zero the slice has more errors than the "
+        "rest, left of it fewer; what lies in the shaded band would not pass the gate.",
+    ),
+    "not_replicated": (
+        "Nothing was confirmed",
+        "These descriptors stood out on the discovery split, but the holdout did not repeat it. "
+        "They are not findings; the table says what each of them lacks.",
+        "Diamonds are lifts in discovery, where these were picked; dots are the same lifts in the "
+        "holdout, with their 95% interval where there is one. A dot in the shaded band, or on the "
+        "other side of zero, does not pass the gate.",
+    ),
+    "selected": (
+        "Selected, but not confirmed",
+        "These descriptors stood out, and there is no holdout that could confirm them. Treat them "
+        "as leads: some may be chance, and all look larger than they are.",
+        "Each diamond is the lift of one selected descriptor on the examples that selected it.",
+    ),
+    "not_selected": (
+        "Nothing stood out",
+        "No descriptor was selected, which is a result. Below are the largest differences that "
+        "were seen, for orientation. They are not findings: differences of this size are within "
+        "what chance gives.",
+        "Diamonds are lifts in discovery, dots the same in the holdout, with their 95% interval "
+        "where there is one. None of these was selected.",
+    ),
+    "nothing": (
+        "Nothing was tested",
+        "No descriptor was eligible. What was left out, and why, is listed below.",
+        "",
+    ),
+}
+
+
+def findings(document: Document) -> dict[str, Any]:
+    """What was found, or what came nearest to it, with the words around it."""
+    status, shown = views.spotlight(document)
+    title, first, caption = _READ[status]
+    most = views.most(status)
+    intro = [first]
+    if status == "confirmed" and (said := wording.families_answer(document)):
+        intro.append(f"{said} Read the holdout lift, not the discovery lift, for how large it is.")
+    if len(shown) > most and status != "not_selected":
+        intro.append(
+            f"The {most} that stood out most are shown; the other {len(shown) - most:,} are in the "
+            "table of all descriptors."
+        )
+    if document["plan"]["strata"] is not None and shown:
+        intro.append(
+            "Lifts here are the plain ones, which the intervals are of; those adjusted for the "
+            "strata, which were judged, are in the table of all descriptors."
+        )
+    held, clustered = document["data"]["holdout"] is not None, bool(document["data"]["clusters"])
+    header = ["descriptor", "errors inside", "errors outside", "lift"]
+    if held:
+        header += ["holdout inside", "holdout outside", "holdout lift"]
+    if held and not clustered:
+        header.append("holdout 95%")
+    elif held and shown:
+        intro.append(
+            "Holdout lifts have no interval here: examples of a cluster are not independent, and "
+            "an interval that takes them as independent would be too short."
+        )
+    rows = [list(_finding(d, held, spans=held and not clustered)) for d in shown[:most]]
+    return {
+        "title": title,
+        "intro": intro,
+        "caption": caption,
+        "header": header,
+        "rows": rows,
+        # Of a finding the numbers beside it say why it is one.
+        "notes": [d["reason"] for d in shown[:most]] if status != "confirmed" else (),
+        "table": "Errors of examples inside and outside each slice, in both splits"
+        if held
+        else "Errors of examples inside and outside each slice",
+    }
+
+
+def _finding(d: Mapping[str, Any], held: bool, *, spans: bool) -> Iterator[str]:
+    yield d["name"]
+    for part in ("discovery", "holdout") if held else ("discovery",):
+        yield views.share(d[part], "on")
+        yield views.share(d[part], "off")
+        yield number(d[part]["lift"])
+    if spans:
+        yield interval(d["effect"])
+
+
+def forest(document: Document) -> Drawing | None:
+    """The forest plot of these; None when nothing was tested."""
+    spec = charts.forest(document, PAGE)
+    if spec is None:
+        return None
+    status, shown = views.spotlight(document)
+    drawn = counted(min(len(shown), views.most(status)), "descriptor")
+    return draw(
+        spec,
+        "forest",
+        f"{_READ[status][0]}: lifts in discovery and holdout",
+        f"A forest plot of {drawn}; the numbers are in the table that follows.",
+    )
+
+
+_FAMILY_HEADER = ("finding", "phi", "on", "on in both", "lift", "holdout lift", "left beside lead")
+
+
+def families(document: Document) -> dict[str, Any] | None:
+    """Which findings overlap; None when none do."""
+    families = views.families(document)
+    if len(families) == sum(len(family["members"]) for family in families):
+        return None  # nothing overlaps
+    several = [family for family in families if len(family["members"]) > 1]
+    alone = [family["lead"] for family in families if len(family["members"]) == 1]
+    split = "holdout" if document["data"]["holdout"] else "discovery"
+    return {
+        "intro": f"{wording.families_answer(document)} Findings whose slices hold much the same "
+        "examples as a stronger one (phi squared at least 1/4) may be faces of one pattern. Each "
+        "family is led by the finding that stood out most; "
+        f"\u201cleft beside lead\u201d is what remains of a member\u2019s {split} lift among "
+        "examples that are alike in the lead. Near zero, the member adds nothing that the lead "
+        "does not already say.",
+        "header": _FAMILY_HEADER,
+        "several": [
+            {
+                "lead": family["lead"],
+                "others": counted(len(family["members"]) - 1, "other"),
+                "rows": [_member(member, family["lead"]) for member in family["members"]],
+            }
+            for family in several
+        ],
+        "alone": alone,
+        "alone_words": "Standing alone",
+    }
+
+
+def _member(member: Mapping[str, Any], lead: str) -> list[str]:
+    return [
+        member["name"],
+        number(member["phi"], "+.2f"),
+        f"{member['on']:,}",
+        f"{member['both']:,}",
+        number(member["discovery_lift"]),
+        number(member["holdout_lift"]),
+        "lead" if member["name"] == lead else number(member["beside_lead"]),
+    ]
+
+
+def examples(document: Document) -> dict[str, Any] | None:
+    """The examples of each selected slice; None when there are none."""
+    found = views.examples(document)
+    if not found or not found["slices"]:
+        return None
+    slices = found["slices"]
+    for it in slices:
+        it["said"] = f"{it['wrong']:,} wrong, {it['right']:,} right"
+        more = f"; {it['left_out']:,} more are not shown" if it["left_out"] else ""
+        it["caption"] = f"{counted(len(it['rows']), 'example')}{more}"
+    header = [" / ".join(found["id"]) or "row", "split", "outcome", *found["columns"]]
+    return {
+        "intro": "Examples inside the slice of each selected descriptor: those answered wrongly "
+        "first, and among them those of the holdout. Look at them: numbers say where the errors "
+        "are, examples may say what they are."
+        + ("" if found["columns"] else " (--examples COL shows more columns of them.)"),
+        "header": header,
+        "slices": slices,
+    }
+
+
+def tested(document: Document) -> dict[str, Any] | None:
+    """The table of everything that was tested; None when nothing was."""
+    shown = [d for d in ranked(document) if d["status"] != "ineligible"]
+    if not shown:
+        return None
+    header, row = table(document)
+    statuses = [(key, sum(d["status"] == key for d in shown)) for key in STATUS_WORDS]
+    return {
+        "intro": f"All {counted(len(shown), 'descriptor')} of the library, with the verdict of the "
+        "primary rule and the comparison it rests on, best first. p-values are two-sided by "
+        "|lift|; stability is the share of decoy seeds that would give the same verdict.",
+        "caption": "Errors of examples inside (on) and outside (off) each slice, in discovery and "
+        "in holdout; lifts, p-values, and the reason for the status",
+        "header": header,
+        "many": len(shown) > MANY,
+        "statuses": [(key, count) for key, count in statuses if count],
+        "rows": [
+            {
+                "name": d["name"],
+                "status": d["status"],
+                "cells": row(d)[2:],
+                "reason": d["reason"]
+                + (f". Same line as: {', '.join(d['aliases'])}" if d["aliases"] else ""),
+            }
+            for d in shown
+        ],
+    }
+
+
+def left_out(document: Document) -> dict[str, Any]:
+    """What was not tested, and why."""
+    ineligible = views.found(document, "ineligible")
+    gaps = [(c["column"], f"{c['missing']:,}") for c in document["data"]["columns"] if c["missing"]]
+    unused = [(entry["column"], entry["reason"]) for entry in document["not_used"]]
+    return {
+        "ineligible": {
+            "title": f"{counted(len(ineligible), 'descriptor')} not eligible",
+            "header": ("descriptor", "reason", "on", "off", "lift", "p outside the library"),
+            "rows": [
+                (
+                    d["name"],
+                    d["reason"],
+                    views.share(d["discovery"], "on"),
+                    views.share(d["discovery"], "off"),
+                    number(d["discovery"]["lift"]),
+                    p_text(d["p_exact_outside"]),
+                )
+                for d in ineligible
+            ],
+        }
+        if ineligible
+        else None,
+        "not_used": {"title": f"{counted(len(unused), 'column')} not used", "rows": unused}
+        if unused
+        else None,
+        "missing": {"title": f"Missing values in {counted(len(gaps), 'column')}", "rows": gaps}
+        if gaps
+        else None,
+    }
+
+
+def screen(document: Document) -> dict[str, Any] | None:
+    """The two charts of the screen with their tables; None when nothing was screened."""
+    if not document["screen"]["L"]:
+        return None
+    bins, curve = views.bins(document), views.curve(document)
+    if not bins and not curve:
+        return None
+    drawn = {
+        "decoys": charts.decoys(document, PAGE),
+        "fdp": charts.fdp(document, PAGE),
+    }
+    literal = bool(bins) and bins[0]["decoys"] is not None
+    threshold = " ".join(wording.threshold_words(document))
+    return {
+        "intro": "A screen of many descriptors always finds something that looks large. How large "
+        "chance alone can make it is seen by shuffling: descriptors whose labels were shuffled "
+        "(decoys), or errors that were, have nothing to do with the outcome.",
+        "decoys": drawn["decoys"]
+        and draw(
+            drawn["decoys"],
+            "decoys",
+            "Sizes of tested descriptors and of decoys",
+            "A histogram of tested descriptors above the line and of decoys below it.",
+        ),
+        "decoys_caption": (
+            "Up: how large the differences of the tested descriptors are; down: the same for the "
+            "decoys, which are chance alone. A descriptor is worth a second look where it stands "
+            "beyond nearly all of them. "
+            if literal
+            else "How large the differences of the tested descriptors are. "
+        )
+        + threshold,
+        "bins_header": ("from", "to", "descriptors", "decoys")
+        if literal
+        else ("from", "to", "descriptors"),
+        "bins": [
+            [f"{b['low']:.4f}", f"{b['high']:.4f}", str(b["descriptors"])]
+            + ([str(b["decoys"])] if literal else [])
+            for b in bins
+        ],
+        "fdp": drawn["fdp"]
+        and draw(
+            drawn["fdp"],
+            "fdp",
+            "Estimated share of false discoveries at each threshold",
+            "A curve over thresholds, with the limit q and the threshold that was chosen.",
+        ),
+        "fdp_caption": "For each possible threshold: the number of chance results expected at or "
+        "above it, as a share of the descriptors that reach it. The rule takes the smallest "
+        f"threshold at which this is at most q = {document['plan']['q']}. "
+        + threshold
+        + (" Estimates above 100% are drawn at 100%." if charts.beyond(curve) else ""),
+        **_curve_table(document, curve),
+    }
+
+
+def _curve_table(document: Document, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    names = charts.fdp_series(document)
+    counts = {"decoys": "D", "decoys_exact": "expected", "mean_count": "mean"}
+    words = {"D": "decoys reaching", "expected": "expected decoys", "mean": "mean count"}
+    total = len((document["screen"].get("curve") or {"threshold": ()})["threshold"])
+    left = f"; {len(rows)} of {total:,} thresholds, all are in result.json"
+    header = ["threshold", "descriptors reaching"]
+    for method in names:
+        header += [words[counts[method]], f"estimate, {names[method]}"]
+    return {
+        "curve_header": header,
+        "curve_caption": "Thresholds and the estimated share of false discoveries at each"
+        + (left if len(rows) < total else ""),
+        "curve": [
+            [f"{row['threshold']:.4f}", str(row["R"])]
+            + [
+                cell
+                for method in names
+                for cell in (f"{row[counts[method]]:.4g}", f"{row[method]:.4f}")
+            ]
+            for row in rows
+        ],
+    }
+
+
+def methods(document: Document) -> dict[str, Any] | None:
+    """The methods side by side; None when nothing was screened."""
+    spec = charts.methods(document, PAGE)
+    if spec is None:
+        return None
+    held = document["data"]["holdout"] is not None
+    return {
+        "drawing": draw(
+            spec,
+            "methods",
+            "How many descriptors each method reports",
+            "One line a method; the numbers are in the table that follows.",
+        ),
+        "caption": "Diamonds: how many descriptors a method selects on discovery"
+        + ("; dots: how many of those the holdout confirms." if held else "."),
+        "header": METHOD_HEADER,
+        "rows": list(method_rows(document)),
+        "notes": list(method_notes(document)),
+    }
+
+
+def proposed(document: Document) -> dict[str, Any] | None:
+    """What was mined beforehand and what became of it; None when nothing was."""
+    section = document.get("proposed")
+    if section is None:
+        return None
+    return {
+        "answer": wording.sentence(judged_answer(section)),
+        "header": JUDGED_HEADER,
+        "rows": judged_rows(section, STATUS_WORDS),
+    }

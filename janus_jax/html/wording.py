@@ -1,0 +1,223 @@
+"""What the page says in sentences; for somebody who knows no statistics where it says "plain"."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from typing import Any, Final
+
+from janus_jax.behaviour.wording import counted
+from janus_jax.cells import printable
+from janus_jax.html import views
+from janus_jax.report import Document, method_words
+
+NOT_SAID: Final = (
+    (
+        "It does not say why.",
+        "A group of examples with more errors need not be the cause of them: what it has in common "
+        "may go with something else that is. Only an experiment that changes that one thing, and "
+        "nothing else, can tell.",
+    ),
+    (
+        "It is no guarantee.",
+        "The screen lets chance findings through (q says about how many), and the check on the "
+        "holdout is one of size and sign, not a significance test. A confirmed finding is well "
+        "supported, not proven.",
+    ),
+    (
+        "Not confirmed is not absent.",
+        "A small group, a small difference or a small holdout is easily missed. What is not listed "
+        "as a finding has not been shown to be harmless.",
+    ),
+    (
+        "Findings are not counted apart.",
+        "Groups overlap, so several findings may be one pattern seen from several sides. The "
+        "families above gather those that overlap most; they do not say which of them matters.",
+    ),
+    (
+        "It is one split of one table.",
+        "Other examples, or the same ones dealt differently, would give other numbers, and a "
+        "finding close to a limit may fall on its other side.",
+    ),
+    (
+        "Intervals are conditional on selection.",
+        "They are shown for findings because these were selected and passed the gate. Where the "
+        "true difference is well below the gate, such an interval covers it less often than 95% "
+        "of the time. Discovery lifts won a selection and tend to be too large: read those of the "
+        "holdout.",
+    ),
+    (
+        "It speaks of these examples and this model.",
+        "Another model, prompt, version or benchmark may err elsewhere.",
+    ),
+    (
+        "It cannot know what you looked at.",
+        "If descriptors, split or limits were chosen after looking at the errors, or several "
+        "audits were made and the best was kept, the numbers here are too good. A plan file "
+        "records what was fixed beforehand, but not that it was the only one.",
+    ),
+)
+"""What an audit does not say: the point, and why."""
+
+
+def sentence(text: str) -> str:
+    """Text that begins with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
+def plain(document: Document) -> tuple[str, str]:
+    """The answer in two sentences: what was found and how strong, how sure and what limits it."""
+    tested = document["screen"]["L"]
+    status, shown = views.spotlight(document)
+    if not tested or status == "nothing":
+        return _nothing_tested(document)
+    groups = counted(tested, "group")
+    if status == "confirmed":
+        return _confirmed(document, shown, groups), _how_sure(document, shown)
+    if status == "selected":
+        return (
+            f"{_of(len(shown), groups)} of examples that were tested stood out{_most(shown)}.",
+            "No examples were kept apart to check that, so nothing is confirmed: differences that "
+            "win a search look larger than they are, and some of these may be chance.",
+        )
+    if status == "not_replicated":
+        passed = "it did not pass" if len(shown) == 1 else "none of them passed"
+        return (
+            f"{_of(len(shown), groups)} of examples that were tested stood out where we searched, "
+            f"but {passed} the check on {_held(document)} kept apart for that.",
+            "So nothing is reported as a finding, which is a result and not a failure: what is "
+            f"seen only where one searches is often chance. But {_blind(document)}",
+        )
+    return (
+        f"No group of examples was found in which the model errs more, or less, than elsewhere: "
+        f"none of the {groups} tested stood out from what chance alone gives.",
+        f"That is a result, not a failure, but no proof: {_blind(document, small=True)}",
+    )
+
+
+def _of(count: int, groups: str) -> str:
+    return f"{count} of the {groups}"
+
+
+def _held(document: Document) -> str:
+    return counted(document["data"]["holdout"]["n"], "example")
+
+
+def _name(descriptor: dict[str, Any]) -> str:
+    return f"\u201c{printable(descriptor['name'])}\u201d"
+
+
+def _rates(part: dict[str, Any]) -> str:
+    """``62% are answered wrongly, against 35% elsewhere``."""
+    inside = views.percent(part["errors_on"], part["on"])
+    outside = views.percent(part["errors_off"], part["off"])
+    return f"{inside} are answered wrongly, against {outside} elsewhere"
+
+
+def _most(shown: list[dict[str, Any]]) -> str:
+    lead = ", most of all " if len(shown) > 1 else ": "
+    return f"{lead}{_name(shown[0])}, where {_rates(shown[0]['discovery'])}"
+
+
+def _confirmed(document: Document, shown: list[dict[str, Any]], groups: str) -> str:
+    kinds = len(views.families(document))
+    together = (
+        f" ({kinds:,} {_families(kinds)}, since they overlap)" if 0 < kinds < len(shown) else ""
+    )
+    lead = "in the one that stood out most, " if len(shown) > 1 else "in "
+    held = shown[0]["holdout"]
+    return (
+        f"In {_of(len(shown), groups)} of examples that were tested{together} the model's error "
+        f"rate differs from elsewhere, and the difference held up on {_held(document)} kept apart "
+        f"to check it; {lead}{_name(shown[0])}, {_rates(held)}."
+    )
+
+
+def _families(count: int) -> str:
+    return "family" if count == 1 else "families"
+
+
+def _how_sure(document: Document, shown: list[dict[str, Any]]) -> str:
+    halves = [
+        (d["effect"]["high"] - d["effect"]["low"]) / 2
+        for d in shown
+        if d["effect"] and d["effect"]["low"] is not None
+    ]
+    if halves:
+        points = max(1, round(100 * statistics.median(halves)))
+        these = "these differences are" if len(shown) > 1 else "this difference is"
+        known = (
+            f"{these} known to within about {counted(points, 'percentage point')} either way (95% "
+            "intervals)"
+        )
+    else:
+        known = (
+            "how exactly such a difference is known cannot be said here: examples come in groups"
+        )
+    return f"{sentence(known)}; {_blind(document)}"
+
+
+def _blind(document: Document, *, small: bool = False) -> str:
+    """What this design cannot see, as the size of a difference or of the table."""
+    data, gate = document["data"], float(document["plan"]["min_holdout_lift"])
+    if small or data["holdout"] is None or not gate:
+        n = counted(data["discovery"]["n"], "example")
+        return f"what a search of {n} cannot tell from chance may still be there."
+    points = 100 * gate
+    shown = f"{points:.0f}" if points == round(points) else f"{points:.1f}"
+    return (
+        f"a difference of less than {shown} percentage points in the holdout is never reported, so "
+        "what is not listed is not cleared, and nothing here says why the errors are there."
+    )
+
+
+def _nothing_tested(document: Document) -> tuple[str, str]:
+    made = len(document["descriptors"])
+    return (
+        "Nothing could be tested, so nothing was found: no group of examples is large enough, "
+        "inside and outside, in both halves of the data."
+        if made
+        else "Nothing could be tested, so nothing was found: the table has no usable facts about "
+        "its examples.",
+        "The reasons are listed below; more examples, or other limits of support and prevalence, "
+        "would let the audit look.",
+    )
+
+
+def heading(document: Document) -> str:
+    """The title: the files by their names, without folders."""
+    names = [
+        printable(source.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]) or source
+        for source in document["data"]["source"]
+    ]
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return f"Where the errors of {shown or 'this table'} concentrate"
+
+
+def families_answer(document: Document) -> str | None:
+    """How many findings there are, and how many families of them; None for a single one."""
+    families = views.families(document)
+    members = sum(len(family["members"]) for family in families)
+    if members < 2:
+        return None
+    kind = "finding" if document["data"]["holdout"] is not None else "selected descriptor"
+    apart = ": no two hold much the same examples" if len(families) == members else ""
+    return f"{counted(members, kind)}, {len(families):,} {_families(len(families))}{apart}."
+
+
+def threshold_words(document: Document) -> Iterator[str]:
+    """How the screen came to its threshold, for the two charts of it."""
+    chosen = views.threshold_of(document)
+    if chosen is None:
+        yield (
+            "No threshold has an estimated share of false discoveries of at most "
+            f"q = {document['plan']['q']}: there is no line to draw, and nothing is selected by it."
+        )
+        return
+    method, threshold = chosen
+    said = f"The dashed line is the threshold {threshold:.4f} of {method_words(document, method)}"
+    if method != document["rule"]:
+        said += (
+            f"; the primary rule, {method_words(document, document['rule'])}, has no such threshold"
+        )
+    yield said + "."

@@ -1,0 +1,268 @@
+"""Audit several models on the same examples, with the same shuffles, and compare what is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, Unpack, get_args
+
+import numpy as np
+
+from janus_jax.advice import design_warnings
+from janus_jax.auditing import (
+    Setting,
+    audit_table,
+    check_setting,
+    choose_backend,
+    run_section,
+    tell,
+)
+from janus_jax.document import make_document
+from janus_jax.errors import InputError
+from janus_jax.exchange import memberships, shuffled_part
+from janus_jax.interface import Backend, Problem
+from janus_jax.permutations import DEFAULT_MEMORY, Progress, Running
+from janus_jax.plan import Names, Plan, PlanOptions
+from janus_jax.plans.file import PlanSource, chosen_plan
+from janus_jax.plans.planned import Planned
+from janus_jax.plans.verifying import remarks
+from janus_jax.reading import read, read_options
+from janus_jax.record import Stopwatch
+from janus_jax.result import AuditResult
+from janus_jax.screen import Screened
+from janus_jax.several.document import Answered, comparison_document, pair_name
+from janus_jax.several.outcomes import one_outcome
+from janus_jax.several.preparing import Asked, for_outcome, prepare_several
+from janus_jax.several.result import Comparison
+from janus_jax.slice_examples import check_shown
+from janus_jax.split import DISCOVERY
+
+Differences = Literal["first", "all", "none"]
+DIFFERENCES: Final[tuple[Differences, ...]] = get_args(Differences)
+
+
+def compare(
+    source: object,
+    *,
+    differences: Differences = "first",
+    plan: PlanSource | None = None,
+    backend: str = "auto",
+    batch: int | None = None,
+    memory: int = DEFAULT_MEMORY,
+    progress: Progress | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    log: Mapping[str, Any] | None = None,
+    examples: Names | None = None,
+    **options: Unpack[PlanOptions],
+) -> Comparison:
+    """Audit several models on the same examples by one plan, and compare what is found.
+
+    Every model is judged on the same examples, the same split and the same descriptors. A shuffle
+    moves what all models made of an example together, so it serves all of them.
+
+    Parameters
+    ----------
+    source
+        As for :func:`janus_jax.audit`: outcomes of the models side by side
+        (``correct=["model_a", "model_b"]``), or a row for each example and model
+        (``model_column="model"``, with ``id``); or logs of several models (``log={"model":
+        "all"}``).
+    differences
+        Which pairs of models are audited for what one gets wrong and the other right: "first" (the
+        first model against each of the others, both ways), "all" or "none".
+    plan, backend, batch, memory, progress, delimiter, encoding, log, examples
+        As for :func:`janus_jax.audit`.
+    **options
+        The audit's, see :class:`janus_jax.plan.Plan`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError
+        The data or an option is wrong, or there is one model only.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"long": [True, False] * 40, "a": [True, False] * 40})
+    >>> table["b"] = [True] * 40 + [False] * 40
+    >>> compare(table, error=["a", "b"], permutations=999).common
+    []
+    """
+    checked, planned = chosen_plan(dict(options), plan)
+    result = run_comparison(
+        source,
+        checked,
+        planned,
+        Setting(
+            backend=backend,
+            running=Running(memory=memory, batch=batch, progress=progress),
+            reading=read_options(delimiter, encoding, log),
+            examples=[examples] if isinstance(examples, str) else examples or (),
+        ),
+        differences=differences,
+    )
+    if isinstance(result, AuditResult):
+        raise InputError(
+            "one outcome was named, so there is nothing to compare: name several "
+            '(correct=["a", "b"]), or use janus_jax.audit'
+        )
+    return result
+
+
+def run_comparison(
+    source: object,
+    plan: Plan,
+    planned: Planned | None = None,
+    setting: Setting | None = None,
+    *,
+    differences: Differences = "first",
+    ready: Callable[[Sequence[str]], None] | None = None,
+) -> AuditResult | Comparison:
+    """Audit one model or several, whatever the outcome names.
+
+    Parameters
+    ----------
+    source, plan, planned, setting
+        As for :func:`janus_jax.auditing.run_audit`.
+    differences
+        As for :func:`compare`.
+    ready
+        Called with the names of all outcomes, when there are several models, before anything is
+        computed.
+    """
+    clock, setting = Stopwatch(), setting or Setting()
+    check_setting(setting)
+    if differences not in DIFFERENCES:
+        raise InputError(f"--differences {differences!r} is not one of {', '.join(DIFFERENCES)}")
+    before = planned.log if planned else None
+    table, plan = read(source, setting.reading, plan, before, several=True)
+    if not table.outcomes:
+        return audit_table(table, plan, planned, setting, clock)
+    shown = check_shown(table, setting.examples)
+    models = prepare_several(table, plan, planned)
+    others, skipped = _differences(models, differences)
+    asked = [*models, *(other.asked for other in others)]
+    if ready is not None:
+        ready([one.name for one in asked])
+    shuffled = _shuffled(asked, plan)
+    warnings, own = _warnings(models, others, shuffled, planned)
+    tell(warnings, planned, setting)
+    chosen, reasons = choose_backend(plan, models[0].prepared, setting)
+    screened = _screen(asked, shuffled, plan, chosen, setting.running)
+    answered = [
+        Answered(
+            one.name,
+            one.prepared,
+            make_document(one.prepared, one.plan, found, said, planned, shown),
+        )
+        for one, found, said in zip(asked, screened, own, strict=True)
+    ]
+    pairs = zip(others, answered[len(models) :], strict=True)
+    document = comparison_document(
+        answered[: len(models)],
+        [(other.wrong, other.right, answer) for other, answer in pairs],
+        skipped,
+        plan,
+        planned,
+        warnings,
+    )
+    document["run"] = run_section(clock, chosen, reasons, setting)
+    return Comparison(document)
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """What one model gets wrong and the other right, as an outcome."""
+
+    wrong: str
+    right: str
+    asked: Asked
+
+
+def _differences(
+    models: Sequence[Asked], which: Differences
+) -> tuple[list[_Difference], list[tuple[str, str, str]]]:
+    """The outcomes of pairs, and the pairs that never differ so, with the reason."""
+    found: list[_Difference] = []
+    skipped: list[tuple[str, str, str]] = []
+    for a, b in _pairs(models, which):
+        first, second = a.prepared.examples.errors, b.prepared.examples.errors
+        errors = np.where(first < 0, -1, (first == 1) & (second == 0)).astype(np.int8)
+        known = errors[errors >= 0]
+        if (known == known[0]).all():
+            how = "always" if known[0] else "never"
+            skipped.append((a.name, b.name, f"{how} on these examples"))
+            continue
+        name = pair_name(a.name, b.name)
+        notes = (f"an error is an example that {a.name} gets wrong and {b.name} right",)
+        examples = replace(a.prepared.examples, errors=errors, missing=0, notes=notes)
+        plan = replace(one_outcome(a.plan, ""), error=name, correct=None, score=None, pass_at=None)
+        prepared = for_outcome(a.prepared, examples, name, plan)
+        prepared = replace(prepared, selection=models[0].prepared.selection)
+        found.append(_Difference(a.name, b.name, Asked(name, plan, prepared)))
+    return found, skipped
+
+
+def _pairs(models: Sequence[Asked], which: Differences) -> Iterator[tuple[Asked, Asked]]:
+    for i, a in enumerate(models):
+        for b in models[i + 1 :]:
+            if which == "all" or (which == "first" and i == 0):
+                yield a, b
+                yield b, a
+
+
+def _shuffled(asked: Sequence[Asked], plan: Plan) -> Problem:
+    """The discovery outcomes that move together; no descriptors yet."""
+    first = shuffled_part(asked[0].prepared, plan)
+    others = np.array([one.prepared.part(DISCOVERY).errors for one in asked[1:]], dtype=np.bool_)
+    return replace(first, others=others)
+
+
+def _warnings(
+    models: Sequence[Asked],
+    others: Sequence[_Difference],
+    shuffled: Problem,
+    planned: Planned | None,
+) -> tuple[list[str], list[list[str]]]:
+    """What to say of the design, once for all, and what each audit says of itself."""
+    start = list(remarks(planned)) if planned else []
+    asked = [*models, *(other.asked for other in others)]
+    own: list[list[str]] = []
+    by_text: dict[str, list[str]] = {}
+    for number, one in enumerate(asked):
+        errors = one.prepared.part(DISCOVERY).errors
+        alone = replace(shuffled, errors=errors, others=None)
+        said = design_warnings(one.plan, one.prepared, alone, read=number < len(models))
+        own.append([*start, *said])
+        for text in said:
+            by_text.setdefault(text, []).append(one.name)
+    merged = [
+        text if len(names) == len(asked) else f"{'; '.join(names)}: {text}"
+        for text, names in by_text.items()
+    ]
+    return [*start, *merged], own
+
+
+def _screen(
+    asked: Sequence[Asked], shuffled: Problem, plan: Plan, backend: Backend, running: Running
+) -> Sequence[Screened | None]:
+    """Screen the library for every outcome; None each when it is empty."""
+    from janus_jax.screen import screen_several
+
+    prepared = asked[0].prepared
+    if not prepared.eligible:
+        return [None] * len(asked)
+    return screen_several(
+        shuffled,
+        memberships(prepared),
+        [[one.prepared.discovery[g] for g in prepared.eligible] for one in asked],
+        [[one.prepared.discovery[g] for g in prepared.pool] for one in asked],
+        plan,
+        backend,
+        running,
+    )

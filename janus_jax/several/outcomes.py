@@ -1,0 +1,75 @@
+"""Which outcome columns are meant: one, or one for each of several models."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import replace
+
+from janus_jax.columns import find_column
+from janus_jax.errors import InputError
+from janus_jax.plan import Plan, check_roles
+from janus_jax.table import Table
+
+
+def with_outcomes(table: Table, plan: Plan) -> tuple[Table, Plan]:
+    """Settle whether the plan's outcome is one column or several.
+
+    A text that is the name of a column means that column, whatever it holds; else commas separate
+    names, and quotes keep a name together, as in a line of a CSV file.
+
+    Returns
+    -------
+    table
+        With the columns named in ``outcomes``, and each marked as an outcome, when there are
+        several.
+    plan
+        With a single outcome's plain name.
+
+    Raises
+    ------
+    InputError
+        A name is empty or occurs twice, or is that of another part of the plan.
+    """
+    text = plan.outcome_column
+    if text in table.columns:
+        return table, plan
+    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True))]
+    if len(names) < 2:
+        return table, one_outcome(plan, names[0])
+    return marked(table, plan, names), plan
+
+
+def marked(table: Table, plan: Plan, names: Sequence[str]) -> Table:
+    """The table with these columns as the outcomes of several models; they need not exist yet."""
+    option = f"--{plan.outcome_kind}"
+    for name in names:
+        if not name:
+            raise InputError(f"{option} {plan.outcome_column}: a name between the commas is empty")
+        if names.count(name) > 1:
+            raise InputError(f"{option} {plan.outcome_column}: {name!r} is named twice")
+        check_roles(one_outcome(plan, name))
+        used = {*plan.descriptor, *plan.include, *plan.categorical, *plan.numeric}
+        if name in used:
+            raise InputError(f"column {name!r} is an outcome; it cannot also be a descriptor")
+    columns = {
+        name: replace(column, origin="outcome") if name in names else column
+        for name, column in table.columns.items()
+    }
+    return replace(table, columns=columns, outcomes=tuple(names))
+
+
+def check_outcomes_exist(table: Table, plan: Plan) -> None:
+    """Refuse a name that is no column."""
+    for name in table.outcomes:
+        find_column(table, name, f"--{plan.outcome_kind}")
+
+
+def one_outcome(plan: Plan, name: str) -> Plan:
+    """The plan for one of the outcomes."""
+    return replace(plan, **{plan.outcome_kind: name})
+
+
+def single_plans(table: Table, plan: Plan) -> list[Plan]:
+    """The plan of each outcome: the plan itself when there is one."""
+    return [one_outcome(plan, name) for name in table.outcomes] or [plan]

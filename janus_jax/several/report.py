@@ -1,0 +1,240 @@
+"""A comparison as people read it: a sentence, tables, Markdown, the terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TextIO
+
+from janus_jax.cells import number, printable
+from janus_jax.markdown import escaped, sentence, table_lines
+from janus_jax.ranking import SELECTED, by_rank
+from janus_jax.report import (
+    FINDINGS_COLUMNS,
+    STATUS_WORDS,
+    Document,
+    answer,
+    chosen,
+    finding_rows,
+    planned_words,
+    ran_on,
+    rule_words,
+)
+from janus_jax.terminal import console_for, print_answer, print_table
+
+_SHOWN: Final = 40  # findings listed before "... more"
+KIND_WORDS: Final = {"common": "all models", "some": "some models", "own": "one model"}
+
+
+def short_names(document: Document) -> dict[str, str]:
+    """What each model is called in tables: without the words that all their names begin with.
+
+    ``correct_gpt4`` and ``correct_claude`` are ``gpt4`` and ``claude``.
+    """
+    names = [model["name"] for model in document["models"]]
+    alike = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*names, strict=False))
+    shared = "".join(column[0] for column in alike)
+    begin = max((shared.rfind(mark) for mark in "_-/.: ="), default=-1) + 1
+    return {name: printable(name[begin:] or name) for name in names}
+
+
+def comparison_answer(document: Document) -> str:
+    """What the models have in common and what is each one's own, in a sentence."""
+    models = short_names(document)
+    findings: list[dict[str, Any]] = document["findings"]
+    found = "confirmed" if document["data"]["holdout"] else "selected (there is no holdout)"
+    if not findings:
+        return f"{len(models)} models on the same examples; nothing is {found} for any of them"
+    many = {kind: [f for f in findings if f["kind"] == kind] for kind in KIND_WORDS}
+    parts = [f"{len(many['common'])} {found} for all{_named(many['common'])}"]
+    if many["some"]:
+        parts.append(f"{len(many['some'])} for some but not all{_named(many['some'])}")
+    for name, short in models.items():
+        own = [f for f in many["own"] if f["found_for"] == [name]]
+        if own:
+            parts.append(f"{len(own)} for {short} alone{_named(own)}")
+    return f"{len(models)} models on the same examples; " + "; ".join(parts)
+
+
+def _named(findings: list[dict[str, Any]]) -> str:
+    names = ", ".join(printable(f["name"]) for f in findings[:3])
+    more = f" and {len(findings) - 3} more" if len(findings) > 3 else ""
+    return f" ({names}{more})" if names else ""
+
+
+def findings_table(document: Document) -> tuple[list[str], list[list[str]]]:
+    """Every finding with each model's status and lift: header and rows.
+
+    The lift is holdout's, or discovery's where there is no holdout.
+    """
+    models = short_names(document)
+    split = "holdout" if document["data"]["holdout"] else "discovery"
+    rows = [
+        [
+            printable(finding["name"]),
+            KIND_WORDS[finding["kind"]],
+            *(
+                f"{STATUS_WORDS[finding['statuses'][name]]} {number(finding['lifts'][name][split])}"
+                for name in models
+            ),
+        ]
+        for finding in document["findings"]
+    ]
+    return ["descriptor", "found for", *models.values()], rows
+
+
+MODELS_HEADER: Final = (
+    "errors of",
+    "errors",
+    "holdout errors",
+    "selected",
+    "confirmed",
+    "strongest",
+)
+
+
+def models_rows(document: Document) -> list[list[str]]:
+    """One row for each model and each difference: errors, and what its audit comes to."""
+    models = short_names(document)
+    return [
+        *(_audit_row(models[entry["name"]], entry) for entry in document["models"]),
+        *(_audit_row(shown_pair(entry, models), entry) for entry in document["differences"]),
+    ]
+
+
+def shown_pair(entry: Mapping[str, Any], models: Mapping[str, str]) -> str:
+    """What a difference is called in tables."""
+    return f"{models[entry['wrong']]} wrong, {models[entry['right']]} right"
+
+
+def _audit_row(name: str, entry: Mapping[str, Any]) -> list[str]:
+    audit = entry["audit"]
+    if audit is None:
+        return [name, entry["reason"], "-", "-", "-", "-"]
+    selected = [d for d in audit["descriptors"] if d["status"] in SELECTED]
+    best = by_rank(selected, audit["plan"]["statistic"])[:1]
+    errors = entry["errors"]
+    return [
+        name,
+        str(errors["discovery"]),
+        str(errors.get("holdout", "-")),
+        str(len(selected)),
+        str(sum(d["status"] == "confirmed" for d in selected)) if audit["data"]["holdout"] else "-",
+        ", ".join(f"{printable(d['name'])} ({STATUS_WORDS[d['status']]})" for d in best) or "-",
+    ]
+
+
+def co_error_rows(document: Document) -> list[list[str]]:
+    """Which models were wrong together, and on how many examples of each split."""
+    models = short_names(document)
+    counts: dict[tuple[str, ...], dict[str, int]] = {}
+    for part, found in document["co_errors"].items():
+        for pattern in found["patterns"]:
+            counts.setdefault(tuple(pattern["wrong"]), {})[part] = pattern["n"]
+
+    def who(wrong: tuple[str, ...]) -> str:
+        if len(wrong) in (0, len(models)):
+            return "all" if wrong else "none"
+        return ", ".join(models[name] for name in wrong)
+
+    ordered = sorted(counts.items(), key=lambda item: -sum(item[1].values()))
+    return [
+        [who(wrong), *(str(by_part.get(part, 0)) for part in document["co_errors"])]
+        for wrong, by_part in ordered
+    ]
+
+
+def sizes(document: Document) -> str:
+    """The size of each split, in words."""
+    data, parts = document["data"], ("discovery", "holdout")
+    return ", ".join(f"{part} {data[part]['n']} examples" for part in parts if data[part])
+
+
+def comparison_csv(document: Document) -> str:
+    """``findings.csv``: every descriptor of every audited outcome, the outcome's name first."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("outcome", *FINDINGS_COLUMNS))
+    for entry in (*document["models"], *document["differences"]):
+        for row in finding_rows(entry["audit"]) if entry["audit"] else ():
+            writer.writerow([entry["name"], *("" if value is None else value for value in row)])
+    return out.getvalue()
+
+
+def comparison_markdown(document: Document) -> str:
+    """``report.md``."""
+    return "\n".join(_markdown(document))
+
+
+def _markdown(document: Document) -> Iterator[str]:
+    said = comparison_answer(document)
+    yield f"# Where the errors of {len(document['models'])} models concentrate"
+    yield ""
+    yield sentence(said)
+    yield ""
+    sources = ", ".join(map(escaped, document["data"]["source"]))
+    yield f"Data: {sources}; {sizes(document)}. Primary rule: {rule_words(document)}."
+    yield ""
+    for line in filter(None, (chosen(document), planned_words(document))):
+        yield sentence(line)
+        yield ""
+    for warning in document["warnings"]:
+        yield f"> **Warning:** {escaped(warning)}"
+        yield ""
+    yield "## The models, and where they differ"
+    yield ""
+    yield from table_lines(MODELS_HEADER, models_rows(document))
+    yield ""
+    yield "## Findings"
+    yield ""
+    header, rows = findings_table(document)
+    yield from table_lines(header, rows) if rows else ("None.",)
+    yield ""
+    yield "## Who is wrong together"
+    yield ""
+    yield from table_lines(("wrong", *document["co_errors"]), co_error_rows(document))
+    yield ""
+    yield "## Each audit"
+    yield ""
+    names = [row[0] for row in models_rows(document)]
+    entries = (*document["models"], *document["differences"])
+    for name, entry in zip(names, entries, strict=True):
+        result = answer(entry["audit"]) if entry["audit"] else f"not audited: {entry['reason']}"
+        yield f"* **{escaped(name)}**: {escaped(result)}"
+    yield ""
+    yield "## How to read this"
+    yield ""
+    for note in document["notes"]:
+        yield f"* {escaped(note)}"
+    yield ""
+    yield (
+        f"Plan {document['plan']['hash'][:12]}, data {document['data']['sha256'][:12]}; "
+        f"{ran_on(document)}."
+    )
+    yield ""
+
+
+def print_comparison(document: Document, stream: TextIO) -> None:
+    """Print the comparison: the answer, the models, what was found for which."""
+    console = console_for(stream)
+    print_answer(console, comparison_answer(document))
+    console.print(f"{sizes(document)}; rule: {rule_words(document)}")
+    for line in filter(None, (chosen(document), planned_words(document))):
+        console.print(line)
+    for warning in document["warnings"]:
+        console.print(f"Warning: {printable(warning)}", style="yellow")
+    print_table(console, MODELS_HEADER, models_rows(document), words=("strongest",))
+    header, rows = findings_table(document)
+    if rows:
+        console.print()
+        print_table(console, header, rows[:_SHOWN], words=header[1:])
+        if len(rows) > _SHOWN:
+            console.print(f"... and {len(rows) - _SHOWN} more; --out DIR lists them all")
+    console.print()
+    print_table(console, ("wrong", *document["co_errors"]), co_error_rows(document)[:_SHOWN])
+    console.print()
+    for note in document["notes"]:
+        console.print(f"- {printable(note)}", style="dim")
+    console.print(ran_on(document), style="dim")

@@ -1,0 +1,360 @@
+"""Several models on the same examples: against their single audits, and counted by pandas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+import janus_jax
+from janus_jax.errors import InputError
+from tests.audits import cli
+
+GSM8K = Path(__file__).resolve().parents[2] / "examples" / "data" / "gsm8k_openai_4models.csv"
+SYSTEMS = ("correct_175b_verification", "correct_175b_finetuning", "correct_6b_verification")
+FEW: dict[str, Any] = {"permutations": 999, "decoys": 100, "backend": "numpy"}
+
+pytestmark = pytest.mark.skipif(not GSM8K.exists(), reason="the examples' data are not here")
+
+
+@pytest.fixture(scope="module")
+def three() -> janus_jax.Comparison:
+    return janus_jax.compare(str(GSM8K), correct=list(SYSTEMS), differences="all", **FEW)
+
+
+def without(document: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name not in names}
+
+
+def test_the_first_model_is_audited_as_it_is_alone(three: janus_jax.Comparison) -> None:
+    alone = janus_jax.audit(str(GSM8K), correct=SYSTEMS[0], **FEW).to_dict()
+    beside = three.audits[SYSTEMS[0]].to_dict()
+    differing = ("run", "not_used")  # why the other outcomes are not used is said otherwise
+    assert without(beside, *differing) == without(alone, *differing)
+    assert {e["column"] for e in beside["not_used"]} == {e["column"] for e in alone["not_used"]}
+
+
+@pytest.mark.parametrize("model", SYSTEMS[1:])
+def test_what_needs_no_shuffle_is_the_same_for_every_model(
+    three: janus_jax.Comparison, model: str
+) -> None:
+    alone = janus_jax.audit(str(GSM8K), correct=model, **FEW).to_dict()
+    beside = three.audits[model].to_dict()
+    sampled = ("p_monte_carlo", "p_max_t", "p_max_t_step_down")
+    for one, other in zip(alone["descriptors"], beside["descriptors"], strict=True):
+        assert without(one, *sampled) == without(other, *sampled)
+        for name in sampled:  # another 999 shuffles of the same errors
+            if one[name] is not None:
+                assert abs(one[name] - other[name]) < 0.12
+    assert alone["screen"]["decoys"] == beside["screen"]["decoys"]
+    assert alone["families"] == beside["families"]
+    assert alone["plan"] == beside["plan"]
+
+
+def test_a_difference_is_what_one_gets_wrong_and_the_other_right(
+    three: janus_jax.Comparison,
+) -> None:
+    frame = pd.read_csv(GSM8K)
+    pairs = [(a, b) for a in SYSTEMS for b in SYSTEMS if a != b]
+    assert set(three.differences) == {f"{a} wrong, {b} right" for a, b in pairs}
+    for a, b in pairs:
+        document = three.differences[f"{a} wrong, {b} right"].to_dict()
+        only = int(((frame[a] == 0) & (frame[b] == 1)).sum())
+        data = document["data"]
+        assert data["discovery"]["errors"] + data["holdout"]["errors"] == only
+        money = next(d for d in document["descriptors"] if d["name"] == "has_money")
+        inside = frame[(frame[a] == 0) & (frame[b] == 1)].has_money.sum()
+        assert money["discovery"]["errors_on"] + money["holdout"]["errors_on"] == inside
+
+
+def test_who_is_wrong_together(three: janus_jax.Comparison) -> None:
+    frame = pd.read_csv(GSM8K)
+    counts = frame.groupby(list(SYSTEMS)).size()
+    found: dict[tuple[int, ...], int] = {}
+    for part in three.document["co_errors"].values():
+        for pattern in part["patterns"]:
+            key = tuple(int(model not in pattern["wrong"]) for model in SYSTEMS)
+            found[key] = found.get(key, 0) + pattern["n"]
+    assert found == {key: int(n) for key, n in counts.items() if n}
+
+
+def test_findings_say_for_which_models(three: janus_jax.Comparison) -> None:
+    confirmed = {model: set(audit.confirmed) for model, audit in three.audits.items()}
+    every, any_one = set.intersection(*confirmed.values()), set.union(*confirmed.values())
+    assert set(three.common) == every
+    assert {f["name"] for f in three.document["findings"]} == any_one
+    for model, own in three.own.items():
+        others = set.union(*(found for name, found in confirmed.items() if name != model))
+        assert set(own) == confirmed[model] - others
+    for finding in three.document["findings"]:
+        for model, status in finding["statuses"].items():
+            assert (status == "confirmed") == (finding["name"] in confirmed[model])
+        entry = three.audits[SYSTEMS[1]].to_dict()["descriptors"]
+        lift = next(d["holdout"]["lift"] for d in entry if d["name"] == finding["name"])
+        assert finding["lifts"][SYSTEMS[1]]["holdout"] == lift
+    assert list(three.findings["name"]) == [f["name"] for f in three.document["findings"]]
+
+
+def test_jax_and_numpy_give_the_same_comparison() -> None:
+    options: dict[str, Any] = {"correct": list(SYSTEMS), "permutations": 2500, "decoys": 100}
+    numpy, jax = (
+        janus_jax.compare(str(GSM8K), backend=name, **options).to_dict()
+        for name in ("numpy", "jax")
+    )
+    assert without(numpy, "run") == without(jax, "run")
+
+
+# A row for each example and model.
+
+
+def long(frame: pd.DataFrame, models: tuple[str, ...]) -> pd.DataFrame:
+    facts = [c for c in frame if not c.startswith(("correct", "resp"))]
+    parts = []
+    for model in models:
+        part = frame[facts].copy()
+        part["answer_length"] = frame[f"resp_words_{model.removeprefix('correct_')}"]
+        part["right"], part["model"] = frame[model], model.removeprefix("correct_")
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_rows_of_each_model_are_put_side_by_side() -> None:
+    frame = pd.read_csv(GSM8K, dtype=str)
+    wide = janus_jax.compare(frame, correct=list(SYSTEMS[:2]), **FEW).to_dict()
+    table = long(frame, SYSTEMS[:2])
+    stacked = janus_jax.compare(table, correct="right", model_column="model", **FEW)
+    made = stacked.to_dict()
+    assert [m["name"] for m in made["models"]] == ["175b_verification", "175b_finetuning"]
+    for one, other in zip(wide["models"], made["models"], strict=True):
+        assert one["audit"]["descriptors"] == other["audit"]["descriptors"]
+    # It differs from model to model, so it is no fact of the example.
+    reasons = {e["column"]: e["reason"] for e in made["models"][0]["audit"]["not_used"]}
+    assert reasons["answer_length"].startswith("differs between models")
+    # The same whatever order the rows come in, as long as each example's first rows do.
+    mixed = table.sort_values(["id", "model"], key=lambda c: c.map(str), kind="stable")
+    mixed["order"] = mixed["id"].str.removeprefix("gsm8k-test-").astype(int)
+    mixed = mixed.sort_values("order", kind="stable").drop(columns="order")
+    again = janus_jax.compare(
+        mixed, correct="right", model_column="model", exclude="answer_length", **FEW
+    )
+    by_name = again.audits["175b_verification"].to_dict()["descriptors"]
+    expected = stacked.audits["175b_verification"].to_dict()["descriptors"]
+    exact = ("p_monte_carlo", "p_max_t", "p_max_t_step_down")
+    assert [without(d, *exact) for d in by_name] == [without(d, *exact) for d in expected]
+
+
+@pytest.fixture
+def small() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    n = 120
+    return pd.DataFrame(
+        {
+            "id": [f"e{i}" for i in range(n)],
+            "hard": rng.random(n) < 0.5,
+            "kind": rng.choice(["a", "b"], n),
+            "x": rng.random(n) < 0.4,
+            "y": rng.random(n) < 0.5,
+        }
+    )
+
+
+def test_an_example_counts_when_every_model_has_an_outcome(small: pd.DataFrame) -> None:
+    table = small.astype({"x": object, "y": object})
+    table.loc[[3, 50], "x"] = None
+    table.loc[[50, 77], "y"] = None
+    with pytest.raises(InputError, match=r"outcome column 'x' has 2 missing values.*e3, e50"):
+        janus_jax.compare(table, error=["x", "y"], **FEW)
+    result = janus_jax.compare(table, error=["x", "y"], missing_outcome="drop", **FEW)
+    kept = table.drop([3, 50, 77])
+    for name, audit in result.audits.items():
+        data = audit.to_dict()["data"]
+        assert data["discovery"]["n"] + data["holdout"]["n"] == 117
+        errors = data["discovery"]["errors"] + data["holdout"]["errors"]
+        assert errors == kept[name].astype(bool).sum()
+        assert any(
+            "2 examples have an outcome for some models but not" in note
+            for note in audit.to_dict()["notes"]
+        )
+    # A row that a model does not have is an outcome that it does not have.
+    rows = pd.concat(
+        [small.assign(model=m, bad=small[m])[["id", "hard", "model", "bad"]] for m in "xy"],
+        ignore_index=True,
+    ).drop([7, 130])
+    with pytest.raises(InputError, match="missing"):
+        janus_jax.compare(rows, error="bad", model_column="model", **FEW)
+    result = janus_jax.compare(
+        rows, error="bad", model_column="model", missing_outcome="drop", **FEW
+    )
+    data = result.document["data"]
+    assert data["discovery"]["n"] + data["holdout"]["n"] == 118
+
+
+def test_repeats_are_reduced_for_each_model(small: pd.DataFrame) -> None:
+    rng = np.random.default_rng(9)
+    again = pd.concat([small, small, small], ignore_index=True)
+    again["x"], again["y"] = rng.random(360) < 0.4, rng.random(360) < 0.6
+    wide = janus_jax.compare(again, error=["x", "y"], repeats="majority", **FEW)
+    rows = pd.concat(
+        [again.assign(model=m, bad=again[m])[["id", "hard", "kind", "model", "bad"]] for m in "xy"],
+        ignore_index=True,
+    )
+    stacked = janus_jax.compare(rows, error="bad", model_column="model", repeats="majority", **FEW)
+    for name in "xy":
+        expected = again.groupby("id", sort=False)[name].sum() >= 2
+        for result in (wide, stacked):
+            data = result.audits[name].to_dict()["data"]
+            errors = data["discovery"]["errors"] + data["holdout"]["errors"]
+            assert errors == int(expected.sum())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"error": ["x", "x"]}, "'x' is named twice"),
+        ({"error": "x,,y"}, "a name between the commas is empty"),
+        ({"error": ["x", "z"]}, "--error 'z': no such column"),
+        ({"error": ["x", "y"], "strata": "y"}, "--strata y: that is the outcome"),
+        ({"error": ["x", "y"], "include": "y"}, "'y' is an outcome; it cannot also be a descr"),
+        ({"error": "x"}, "nothing to compare"),
+        ({"error": "x", "model_column": "kind", "id": "kind"}, "must be a column of its own"),
+        ({"error": "x", "model_column": "no"}, "--model-column 'no': no such column"),
+        ({"error": ["x", "y"], "differences": "some"}, "--differences 'some' is not one of"),
+    ],
+)
+def test_what_is_refused(small: pd.DataFrame, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        janus_jax.compare(small, **options, **FEW)
+
+
+def test_a_model_that_is_never_wrong_is_refused_and_a_pair_that_never_differs_is_said(
+    small: pd.DataFrame,
+) -> None:
+    with pytest.raises(InputError, match="'z' has a single value"):
+        janus_jax.compare(small.assign(z=False), error=["x", "z"], **FEW)
+    worse = small.assign(z=small.x | small.y)
+    result = janus_jax.compare(worse, error=["x", "z"], **FEW)
+    pairs = {d["name"]: d["reason"] for d in result.document["differences"]}
+    assert pairs == {"x wrong, z right": "never on these examples", "z wrong, x right": None}
+
+
+def test_a_fact_that_differs_between_models_cannot_be_named(small: pd.DataFrame) -> None:
+    rows = pd.concat([small.assign(model=m, bad=small[m], tokens=i) for i, m in enumerate("xy")])
+    rows = rows.drop(columns=["x", "y"])
+    with pytest.raises(InputError, match=r"--include tokens: it differs between the models"):
+        janus_jax.compare(rows, error="bad", model_column="model", include="tokens", **FEW)
+    with pytest.raises(InputError, match=r"--model-column model needs --id COL"):
+        janus_jax.compare(rows.drop(columns="id"), error="bad", model_column="model", **FEW)
+
+
+def test_a_column_with_a_comma_is_one_column(small: pd.DataFrame) -> None:
+    table = small.rename(columns={"x": "x,y"})
+    one = janus_jax.audit(table, error="x,y", **FEW)
+    assert one.to_dict()["data"]["outcome"]["column"] == "x,y"
+    both = janus_jax.compare(table, error=["x,y", "y"], **FEW)
+    assert list(both.audits) == ["x,y", "y"]
+
+
+# The command line.
+
+
+def test_the_command_writes_the_comparison_and_every_audit(tmp_path: Path) -> None:
+    names = ",".join(SYSTEMS[:2])
+    run = cli.call(
+        "audit", GSM8K, "--correct", names, *cli.FAST, "--out", tmp_path, "--examples", "q_words"
+    )
+    assert run.status == 0, run.err
+    document = cli.parse((tmp_path / "result.json").read_text("utf-8"))
+    assert document["schema"] == "janus-jax/comparison/1"
+    folders = sorted(path.name for path in tmp_path.iterdir() if path.is_dir())
+    a, b = SYSTEMS[:2]
+    assert folders == [f"1-{a}", f"2-{b}", f"3-{a}_wrong_{b}_right", f"4-{b}_wrong_{a}_right"]
+    for folder, entry in zip(folders, (*document["models"], *document["differences"]), strict=True):
+        audit = cli.parse((tmp_path / folder / "result.json").read_text("utf-8"))
+        assert without(audit, "run") == entry["audit"]
+        chosen = any(d["status"] in ("confirmed", "not_replicated") for d in audit["descriptors"])
+        assert (audit["examples"] or {}).get("columns") == (["q_words"] if chosen else None)
+        assert (tmp_path / folder / "report.md").exists()
+    table = pd.read_csv(tmp_path / "findings.csv")
+    assert len(table) == 4 * len(document["models"][0]["audit"]["descriptors"])
+    assert "2 models on the same examples" in run.out
+    assert "2 models on the same examples" in (tmp_path / "report.md").read_text("utf-8")
+
+
+def test_nothing_foreign_is_replaced_in_the_folders_of_audits(tmp_path: Path) -> None:
+    folder = tmp_path / f"1-{SYSTEMS[0]}"
+    folder.mkdir()
+    (folder / "result.json").write_text("mine", "utf-8")
+    run = cli.call("audit", GSM8K, "--correct", ",".join(SYSTEMS[:2]), *cli.FAST, "--out", tmp_path)
+    assert run.status == 2
+    assert "was not written by janus-jax" in run.err
+    assert (folder / "result.json").read_text("utf-8") == "mine"
+
+
+@pytest.mark.parametrize("command", ["replay", "power", "sensitivity"])
+def test_other_commands_take_one_model_at_a_time(command: str) -> None:
+    run = cli.call(command, GSM8K, "--correct", ",".join(SYSTEMS))
+    assert run.status == 2
+    assert "3 models" in cli.one_message(run.err)
+
+
+def test_a_plan_names_the_models_before_their_outcomes_are_there(tmp_path: Path) -> None:
+    frame = pd.read_csv(GSM8K, dtype=str)
+    facts, whole = tmp_path / "facts.csv", tmp_path / "whole.csv"
+    frame.drop(columns=[c for c in frame if c.startswith(("correct", "resp"))]).to_csv(
+        facts, index=False
+    )
+    frame.to_csv(whole, index=False)
+    plan = tmp_path / "plan.toml"
+    names = ",".join(SYSTEMS[:2])
+    run = cli.call("plan", facts, "--correct", names, *cli.FAST[2:], "--out", plan)
+    assert run.status == 0, run.err
+    result = cli.audit(whole, "--plan", plan, *cli.FAST[:2])
+    assert [m["name"] for m in result["models"]] == list(SYSTEMS[:2])
+    assert result["plan"]["frozen_before_outcomes"] is True
+    free = cli.audit(whole, "--correct", names, *cli.FAST)
+    for planned, alone in zip(result["models"], free["models"], strict=True):
+        assert planned["audit"]["descriptors"] == alone["audit"]["descriptors"]
+
+
+def test_a_plan_for_rows_of_each_model(small: pd.DataFrame, tmp_path: Path) -> None:
+    rows = pd.concat([small.assign(model=m, bad=small[m]) for m in "xy"]).drop(columns=["x", "y"])
+    path, plan = tmp_path / "rows.csv", tmp_path / "plan.toml"
+    rows.to_csv(path, index=False)
+    options = ("--error", "bad", "--model-column", "model")
+    run = cli.call("plan", path, *options, *cli.FAST[2:], "--out", plan)
+    assert run.status == 0, run.err
+    planned = cli.audit(path, "--plan", plan, *cli.FAST[:2])
+    free = cli.audit(path, *options, *cli.FAST)
+    assert planned["plan"]["model_column"] == "model"
+    for one, other in zip(planned["models"], free["models"], strict=True):
+        assert one["audit"]["descriptors"] == other["audit"]["descriptors"]
+
+
+def test_names_from_the_data_are_only_text(small: pd.DataFrame, tmp_path: Path) -> None:
+    name = "<b>|*x*\u202e\x1b[31m"
+    table = tmp_path / "t.csv"
+    small.rename(columns={"x": name}).to_csv(table, index=False)
+    run = cli.call("audit", table, "--error", f'"{name}",y', *cli.FAST, "--out", tmp_path / "o")
+    assert run.status == 0, run.err
+    assert "\x1b" not in run.out
+    assert "\u202e" not in run.out
+    markdown = (tmp_path / "o" / "report.md").read_text("utf-8")
+    assert r"\<b\>\|\*x\*\\u202e\\u001b\[31m" in markdown
+    assert (tmp_path / "o" / "1-b_x_31m" / "result.json").exists()
+
+
+def test_the_document_follows_its_published_schema(three: janus_jax.Comparison) -> None:
+    folder = Path(janus_jax.__file__).parent / "schema"
+    published, single = (
+        json.loads((folder / name).read_text("utf-8"))
+        for name in ("comparison-1.json", "audit-1.json")
+    )
+    document = cli.parse(three.to_json())
+    jsonschema.Draft202012Validator(published).validate(document)
+    for audit in (*three.audits.values(), *three.differences.values()):
+        jsonschema.Draft202012Validator(single).validate(audit.to_dict())
