@@ -34,7 +34,8 @@ def add(commands: Commands) -> None:
         "files",
         nargs="+",
         metavar="FILE.json",
-        help="one result of `audit`; and of `replay`, `power` and `sensitivity`, if any",
+        help="one result of `audit`; and of `replay`, `power` and `sensitivity`, if any (beside the "
+        "audit of several models, none)",
     )
     parser.add_argument("--out", metavar="FILE", help=f"the page to write (default {DEFAULT})")
 
@@ -43,17 +44,19 @@ def _report(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     target = DEFAULT if options.out is None else options.out
     if not target:
         raise InputError("--out is empty: name a file")
-    documents = [_read(name) for name in options.files]
+    documents = [(name, _read(name)) for name in options.files]
 
-    from janus_jax.html.together import together
+    from janus_jax.html.comparison import comparison_page
+    from janus_jax.html.page import page
+    from janus_jax.html.together import is_comparison, together
 
-    found = together(zip(options.files, documents, strict=True))
+    several = is_comparison(documents)
+    found = {} if several else together(documents)
     check_targets(options.files, None, target)
 
     from janus_jax.files import write_whole
-    from janus_jax.html.page import page
 
-    text = page(**found)
+    text = comparison_page(documents[0][1]) if several else page(**found)
     with writing(target):
         write_whole(target, text)
     with writing("standard output"):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from janus_jax.errors import InputError
-from janus_jax.html import charts
+from janus_jax.html import charts, comparison
 from janus_jax.html.marks import LIGHT
 from janus_jax.report import Document
 
@@ -32,6 +32,11 @@ def fdp(document: Document) -> alt.LayerChart:
 def methods(document: Document) -> alt.LayerChart:
     """:func:`janus_jax.html.charts.methods`."""
     return _chart(charts.methods, document)
+
+
+def lifts(document: Document) -> alt.LayerChart:
+    """:func:`janus_jax.html.comparison.findings_chart`."""
+    return _chart(comparison.findings_chart, document)
 
 
 def _chart(make: Callable[[Document], dict[str, Any] | None], document: Document) -> alt.LayerChart:

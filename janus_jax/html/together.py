@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, cast
 
 from janus_jax.errors import InputError
@@ -12,7 +12,14 @@ from janus_jax.report import Document
 KINDS: Final = ("audit", "replay", "power", "sensitivity")
 """The documents that a page can show, by their commands."""
 
+COMPARISON: Final = "janus-jax/comparison/1"
+"""The schema of several models' audit."""
+
 _NEEDED: Final = {
+    "comparison": (
+        *("data", "plan", "rule", "models", "co_errors", "differences", "findings", "warnings"),
+        *("notes", "run"),
+    ),
     "audit": (
         *("data", "plan", "rule", "screen", "methods", "ablation", "descriptors", "not_used"),
         *("warnings", "notes", "run"),
@@ -52,11 +59,45 @@ def kind_of(document: Any, name: str) -> str:
             "`replay`, `power` or `sensitivity`"
         )
     if missing := [key for key in _NEEDED[kind] if key not in document]:
-        raise InputError(
-            f"{name} lacks {missing[0]!r}: it is no whole result of `janus-jax {kind}`; run that "
-            "again with --json"
-        )
+        raise InputError(_not_whole(name, missing[0], kind))
     return kind
+
+
+def _not_whole(name: str, key: str, command: str) -> str:
+    return (
+        f"{name} lacks {key!r}: it is no whole result of `janus-jax {command}`; run that again with "
+        "--json"
+    )
+
+
+def is_comparison(documents: Sequence[tuple[str, Any]]) -> bool:
+    """Whether there is one document, that of several models.
+
+    Parameters
+    ----------
+    documents
+        Names for messages, such as those of files, and what these hold.
+
+    Raises
+    ------
+    InputError
+        It is not alone, or not whole.
+    """
+    for name, document in documents:
+        if not isinstance(document, dict):
+            continue
+        content = cast("dict[str, Any]", document)
+        if content.get("schema") != COMPARISON:
+            continue
+        if len(documents) > 1:
+            raise InputError(
+                f"{name} is the audit of several models, which has a page of its own; replays, "
+                "power and splits go with the audit of one: name the result.json in its folder"
+            )
+        if missing := [key for key in _NEEDED["comparison"] if key not in content]:
+            raise InputError(_not_whole(name, missing[0], "audit"))
+        return True
+    return False
 
 
 def together(documents: Iterable[tuple[str, Any]]) -> dict[str, dict[str, Any]]:

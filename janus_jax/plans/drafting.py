@@ -58,8 +58,7 @@ def without_outcome(table: Table, plan: Plan) -> OutcomeFree:
     The column is not looked at.
     """
     blank = {
-        name: missing_column(name, table.n)
-        for name in table.outcomes or (plan.outcome_column,)
+        name: missing_column(name, table.n) for name in table.outcomes or (plan.outcome_column,)
     }
     columns = {name: blank.get(name, column) for name, column in table.columns.items()}
     return OutcomeFree(replace(table, columns=columns | blank))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from janus_jax.result import AuditResult, Result
 
 if TYPE_CHECKING:
+    import altair as alt
     import pandas as pd
 
 
@@ -76,18 +77,63 @@ class Comparison(Result):
         The folders are made when they do not exist; files of the same names are replaced.
         """
         from janus_jax.files import RESULT_FILES, write_whole
-        from janus_jax.several.report import comparison_csv
+        from janus_jax.html.comparison import comparison_page
+        from janus_jax.several.report import comparison_csv, short_names, shown_pair
 
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        texts = (self.to_json(), comparison_csv(self.document), self.to_markdown())
-        paths = [target / name for name in RESULT_FILES[: len(texts)]]
-        for path, text in zip(paths, texts, strict=True):
-            write_whole(path, text)
         audits = {**self.audits, **self.differences}
-        for name, audit in zip(folder_names(list(audits)), audits.values(), strict=True):
+        folders = folder_names(list(audits))
+        models = short_names(self.document)
+        pairs = (shown_pair(e, models) for e in self.document["differences"] if e["audit"])
+        pages = [
+            (f"{name}/{RESULT_FILES[-1]}", shown)
+            for name, shown in zip(folders, (*models.values(), *pairs), strict=True)
+        ]
+        # The numbers are safe before anything is drawn.
+        texts = (
+            self.to_json,
+            lambda: comparison_csv(self.document),
+            self.to_markdown,
+            lambda: comparison_page(self.document, pages),
+        )
+        paths = [target / name for name in RESULT_FILES]
+        for path, text in zip(paths, texts, strict=True):
+            write_whole(path, text())
+        for name, audit in zip(folders, audits.values(), strict=True):
             paths += audit.write(target / name)
         return paths
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """``report.html``: one page that people read, which asks nothing of any network.
+
+        Parameters
+        ----------
+        path
+            A file to write it to, beside returning it.
+        """
+        from janus_jax.files import write_whole
+        from janus_jax.html.comparison import comparison_page
+
+        text = comparison_page(self.document)
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def plot_lifts(self) -> alt.LayerChart:
+        """The lift of every finding for every model; filled where it is found.
+
+        Needs altair: ``pip install "janus-jax[plots]"``.
+
+        Raises
+        ------
+        InputError
+            There is no finding, or there are too many models to tell apart; or altair is not
+            installed.
+        """
+        from janus_jax.html.plots import lifts
+
+        return lifts(self.document)
 
     def __repr__(self) -> str:
         from janus_jax.several.report import comparison_answer

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 import janus_jax
+from janus_jax.html.comparison import comparison_page
 from janus_jax.html.page import page
 from tests.oracle import tables
 
@@ -181,9 +182,25 @@ KINDS = (
 )
 
 
+MODELS = ("correct_175b_verification", "correct_175b_finetuning", "correct_6b_verification")
+COMPARISONS = ("models", "hostile models")
+
+
+@lru_cache
+def comparison(kind: str) -> Document:
+    """Several models on the same examples, see :data:`COMPARISONS`."""
+    if kind == "models":
+        return janus_jax.compare(GSM8K, correct=list(MODELS), **OPTIONS).to_dict()
+    frame = pd.read_csv(GSM8K, dtype=str)[[*MODELS, "q_words", "n_steps", "has_percent"]]
+    frame.columns = [*HOSTILE[:3], *HOSTILE[3:6]]
+    return janus_jax.compare(frame, correct=list(HOSTILE[:3]), **OPTIONS).to_dict()
+
+
 @lru_cache
 def text(kind: str) -> str:
     """The page of a kind; "full" is gsm8k with all its panels."""
+    if kind in COMPARISONS:
+        return comparison_page(comparison(kind))
     if kind == "full":
         return page(document("gsm8k"), **beside())
     return page(document(kind))

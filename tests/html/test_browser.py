@@ -73,7 +73,7 @@ def opened(browser: Browser, folder: Path, kind: str, options: Any = DESK) -> Ge
         context.close()
 
 
-@pytest.mark.parametrize("kind", [*made.KINDS, "full"])
+@pytest.mark.parametrize("kind", [*made.KINDS, "full", *made.COMPARISONS])
 def test_nothing_is_requested_and_nothing_complains(
     browser: Browser, folder: Path, kind: str
 ) -> None:
@@ -83,7 +83,10 @@ def test_nothing_is_requested_and_nothing_complains(
         assert shown.said == []
 
 
-@pytest.mark.parametrize("kind", ["full", "hostile", "livecodebench", "empty library", "clusters"])
+@pytest.mark.parametrize(
+    "kind",
+    ["full", "hostile", "livecodebench", "empty library", "clusters", *made.COMPARISONS],
+)
 def test_a_phone_does_not_scroll_sideways(browser: Browser, folder: Path, kind: str) -> None:
     with opened(browser, folder, kind, PHONE) as shown:
         shown.whole()
@@ -226,7 +229,9 @@ def test_it_prints_with_everything_open(
         assert not shown.page.locator("#chart-forest .live").is_visible()
 
 
-@pytest.mark.parametrize("kind", ["full", "hostile", "nothing found", "empty library"])
+@pytest.mark.parametrize(
+    "kind", ["full", "hostile", "nothing found", "empty library", *made.COMPARISONS]
+)
 @pytest.mark.parametrize("options", [DESK, DARK, PHONE], ids=["light", "dark", "phone"])
 def test_nobody_is_kept_out(browser: Browser, folder: Path, kind: str, options: Any) -> None:
     with opened(browser, folder, kind, options) as shown:

@@ -75,7 +75,9 @@ def test_another_backend_and_batch_go_on(tmp_path: Path) -> None:
     more = ("--json", got, "--checkpoint", tmp_path / "sums")
     run = interrupt(signal.SIGTERM, 0.1, *words(table, "--backend", "numpy", *more))
     assert run.status == 130
-    last = cli.call(*words(table, "--backend", "jax", "--batch", "500", *more, "--resume"))
+    other = [*words(table, "--backend", "jax", *more, "--resume")]
+    other[other.index("--batch") + 1] = "500"
+    last = cli.call(*other)
     assert last.status == 0, last.err
     whole = cli.audit(*words(table, "--backend", "numpy")[1:])
     assert start.result(got) == cli.without_run(whole)

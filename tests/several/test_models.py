@@ -268,6 +268,10 @@ def test_the_command_writes_the_comparison_and_every_audit(tmp_path: Path) -> No
         "audit", GSM8K, "--correct", names, *cli.FAST, "--out", tmp_path, "--examples", "q_words"
     )
     assert run.status == 0, run.err
+    again = cli.call(
+        "audit", GSM8K, "--correct", names, *cli.FAST, "--out", tmp_path, "--examples", "q_words"
+    )
+    assert again.status == 0, again.err  # every file there is known as ours
     document = cli.parse((tmp_path / "result.json").read_text("utf-8"))
     assert document["schema"] == "janus-jax/comparison/1"
     folders = sorted(path.name for path in tmp_path.iterdir() if path.is_dir())

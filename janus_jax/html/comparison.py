@@ -1,0 +1,225 @@
+"""``report.html`` of several models on the same examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from janus_jax.behaviour.wording import counted
+from janus_jax.cells import number, printable
+from janus_jax.html import rendering, wording
+from janus_jax.html.drawing import Drawing, draw
+from janus_jax.html.marks import LIGHT, PAGE, ROW, Colours, Spec, chart, rows_axis, rule_at, tooltip
+from janus_jax.report import STATUS_WORDS, Document, answer, rule_words
+from janus_jax.several.report import (
+    KIND_WORDS,
+    MODELS_HEADER,
+    co_error_rows,
+    comparison_answer,
+    models_rows,
+    short_names,
+    shown_pair,
+    sizes,
+)
+
+DRAWN: Final = 30
+"""Findings that are drawn."""
+
+SERIES: Final = 6
+"""Models that are drawn: more could not be told apart."""
+
+_SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+_NOT_SAID: Final = (
+    (
+        "One model's own finding is no difference between models.",
+        "It was confirmed for that model and not for the others, which is no evidence that they do "
+        "not have it. Whether two models differ is what the audits of the examples that one gets "
+        "wrong and another right look at.",
+    ),
+    (
+        "The models are not ranked.",
+        "Each is audited by itself at the same q; with several models there are several chances of "
+        "a false lead.",
+    ),
+)
+
+
+def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -> str:
+    """``report.html`` of a comparison.
+
+    Parameters
+    ----------
+    document
+        The result, ``janus-jax/comparison/1``.
+    pages
+        Where the page of each audit is, and what it is called.
+    """
+    found = _findings(document)
+    shown: dict[str, Any] = {
+        "eyebrow": "janus-jax audit of several models",
+        "function": "janus_jax.compare",
+        "title": wording.heading(document),
+        "answer": (f"{wording.sentence(comparison_answer(document))}.", _how(document)),
+        "contents": [
+            ("models", "Models"),
+            ("findings", "Findings"),
+            ("differences", "Differences"),
+            ("together", "Wrong together"),
+            ("made", "How it was made"),
+            ("limits", "What it does not say"),
+        ],
+        "warnings": document["warnings"],
+        "facts": f"{wording.sentence(sizes(document))}; primary rule: {rule_words(document)}.",
+        "models": {
+            "header": MODELS_HEADER,
+            "rows": models_rows(document),
+            "caption": "Errors, and what the audit of each outcome comes to",
+        },
+        "pages": pages,
+        "findings": found,
+        "differences": list(_differences(document)),
+        "together": {
+            "header": ("wrong", *document["co_errors"]),
+            "rows": co_error_rows(document),
+        },
+        **rendering.made(document),
+        "run": document["run"],
+        "limits": (*_NOT_SAID, *wording.NOT_SAID),
+    }
+    return rendering.render("comparison.html.j2", shown, drawn=bool(found["drawing"]))
+
+
+def _how(document: Document) -> str:
+    others = "the others" if len(document["models"]) > 2 else "the other"
+    return (
+        "All models are judged on the same examples, the same split and the same descriptors; what "
+        f"is found for one and not for {others} may still be there."
+    )
+
+
+def _findings(document: Document) -> dict[str, Any]:
+    models = short_names(document)
+    findings: list[dict[str, Any]] = document["findings"]
+    split = "holdout" if document["data"]["holdout"] else "discovery"
+    what = "confirmed" if split == "holdout" else "selected; there is no holdout to confirm it"
+    kinds = [(key, sum(f["kind"] == key for f in findings)) for key in KIND_WORDS]
+    first = f" (the first {DRAWN})" if len(findings) > DRAWN else ""
+    return {
+        "title": "What was found for whom" if findings else "Nothing was found for any model",
+        "intro": f"Every descriptor that is {what} for at least one model, with what became of it "
+        "for the others."
+        if findings
+        else "No descriptor passed for any of the models, which is a result: what was tested, and "
+        "why nothing passed, is in the audit of each.",
+        "drawing": _drawing(document, split),
+        "caption": f"One line for each finding{first}, one mark for each model: its {split} lift. A "
+        "filled mark is a finding of that model, a hollow one is not.",
+        "caption_of_table": f"{wording.sentence(split)} lift and status of every finding, for every "
+        "model",
+        "models": list(models.values()),
+        "kinds": [(key, KIND_WORDS[key], count) for key, count in kinds if count],
+        "rows": [
+            {
+                "name": finding["name"],
+                "kind": finding["kind"],
+                "found": KIND_WORDS[finding["kind"]],
+                "cells": [
+                    {
+                        "status": finding["statuses"][model],
+                        "lift": number(finding["lifts"][model][split]),
+                    }
+                    for model in models
+                ],
+            }
+            for finding in findings
+        ],
+    }
+
+
+def _drawing(document: Document, split: str) -> Drawing | None:
+    spec = findings_chart(document, PAGE)
+    if spec is None:
+        return None
+    return draw(
+        spec,
+        "lifts",
+        f"{split} lifts of the findings for every model",
+        f"A dot plot of {counted(min(DRAWN, len(document['findings'])), 'descriptor')}; the numbers "
+        "are in the table that follows.",
+    )
+
+
+def findings_chart(document: Document, colours: Colours = LIGHT) -> Spec | None:
+    """The lifts of every finding for every model; None without findings, or with too many models.
+
+    Holdout's, or discovery's where there is no holdout.
+    """
+    models = short_names(document)
+    findings = document["findings"][:DRAWN]
+    if not findings or len(models) > SERIES:
+        return None
+    split = "holdout" if document["data"]["holdout"] else "discovery"
+    return _lifts(findings, models, split, colours)
+
+
+def _lifts(
+    findings: Sequence[Mapping[str, Any]],
+    models: Mapping[str, str],
+    split: str,
+    colours: Colours,
+) -> Spec:
+    """One line for each finding, one mark for each model; filled where it is found."""
+    points = [
+        {
+            "row": i,
+            "lift": finding["lifts"][model][split],
+            "series": short,
+            "name": printable(finding["name"]),
+            "said": f"{number(finding['lifts'][model][split])}, "
+            f"{STATUS_WORDS[finding['statuses'][model]]}",
+            "found": model in finding["found_for"],
+        }
+        for i, finding in enumerate(findings)
+        for model, short in models.items()
+        if finding["lifts"][model][split] is not None
+    ]
+    domain = list(models.values())
+    inks = [colours.first, colours.second, colours.third, colours.ink, colours.soft, colours.first]
+    series = {"field": "series", "type": "nominal", "title": None}
+    x = {
+        "field": "lift",
+        "type": "quantitative",
+        "title": f"{split} lift: error rate inside minus outside",
+        "axis": {"format": "+.2f", "tickCount": {"expr": "narrow ? 4 : 8"}, "grid": True},
+        "scale": {"zero": True},
+    }
+    colour = {"domain": domain, "range": inks[: len(domain)]}
+    marks: Spec = {
+        "data": {"values": points},
+        "mark": {"type": "point", "size": 80, "strokeWidth": 1.75, "opacity": 1},
+        "encoding": {
+            "x": x,
+            "y": rows_axis(colours),
+            "tooltip": tooltip(descriptor="name", model="series", lift="said"),
+            "stroke": {**series, "scale": colour},
+            "shape": {**series, "scale": {"domain": domain, "range": _SHAPES[: len(domain)]}},
+            "fill": {
+                "condition": {**series, "test": "datum.found", "scale": colour},
+                "value": colours.paper,
+            },
+        },
+    }
+    layers = [rule_at(colours, "x", 0, strokeWidth=1), marks]
+    names = [printable(finding["name"]) for finding in findings]
+    return chart(colours, layers, ROW * len(findings), names)
+
+
+def _differences(document: Document) -> Iterator[tuple[str, str]]:
+    models = short_names(document)
+    for entry in document["differences"]:
+        audit = entry["audit"]
+        said = answer(audit) if audit else f"not audited: {entry['reason']}"
+        if audit:
+            errors = counted(sum(entry["errors"].values()), "such example")
+            said = f"{errors}; {said}"
+        yield shown_pair(entry, models), f"{wording.sentence(said)}."

@@ -1,0 +1,150 @@
+"""The page of several models: the numbers of the document, and every name as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+import janus_jax
+from janus_jax.cells import printable
+from janus_jax.html.comparison import comparison_page
+from tests.html import made
+from tests.html.reading import Read, json_blocks
+from tests.html.test_browser import DESK, opened
+
+WORDS = {
+    "confirmed": "confirmed",
+    "not_replicated": "not replicated",
+    "not_selected": "not selected",
+    "ineligible": "ineligible",
+}
+
+
+@pytest.mark.parametrize("kind", made.COMPARISONS)
+def test_every_finding_stands_there_for_every_model(kind: str) -> None:
+    document = made.comparison(kind)
+    rows = Read(made.text(kind)).rows("findings")
+    assert len(rows) == len(document["findings"]) > 0
+    names = [model["name"] for model in document["models"]]
+    for row, finding in zip(rows, document["findings"], strict=True):
+        assert row[0] == printable(finding["name"])
+        for cell, name in zip(row[2:], names, strict=True):
+            lift = finding["lifts"][name]["holdout"]
+            assert " ".join(cell.split())[:6] == f"{lift:+.3f}"
+            assert cell.endswith(WORDS[finding["statuses"][name]])
+
+
+def test_models_differences_and_patterns_are_those_of_the_document() -> None:
+    document = made.comparison("models")
+    read = Read(made.text("models"))
+    rows = {row[0]: row for row in read.rows("models")}
+    assert list(rows)[:3] == [name.removeprefix("correct_") for name in made.MODELS]
+    for model in document["models"]:
+        row = rows[model["name"].removeprefix("correct_")]
+        selected = [
+            d
+            for d in model["audit"]["descriptors"]
+            if d["status"] in ("confirmed", "not_replicated")
+        ]
+        confirmed = [d for d in selected if d["status"] == "confirmed"]
+        assert row[1:5] == [
+            str(model["errors"]["discovery"]),
+            str(model["errors"]["holdout"]),
+            str(len(selected)),
+            str(len(confirmed)),
+        ]
+    together = {row[0]: row[1:] for row in read.rows("together")}
+    for place, part in enumerate(("discovery", "holdout")):
+        of_all = next(
+            p["n"] for p in document["co_errors"][part]["patterns"] if len(p["wrong"]) == 3
+        )
+        assert together["all"][place] == str(of_all)
+    assert len(rows) == 3 + len(document["differences"])
+
+
+def test_names_of_models_are_text_everywhere() -> None:
+    text = made.text("hostile models")
+    read = Read(text)
+    assert not read.names() & {"img", "iframe", "object"}
+    for name in made.HOSTILE[:3]:
+        assert printable(name) in read.shown()
+    for block in json_blocks(text):
+        assert "<" not in block
+    for element in read.root.iter():
+        assert not any(key.lower().startswith("on") for key in element.attrib)
+
+
+def test_nothing_found_for_anyone_is_a_result() -> None:
+    result = janus_jax.compare(
+        made.GSM8K, correct=list(made.MODELS[:2]), min_holdout_lift="0.9", **made.OPTIONS
+    )
+    read = Read(comparison_page(result.document))
+    assert "Nothing was found for any model" in read.shown()
+    assert "nothing is confirmed for any of them" in read.shown()
+    assert not read.all("figure")
+
+
+def test_the_written_page_links_the_page_of_every_audit(tmp_path: Path) -> None:
+    result = janus_jax.compare(made.GSM8K, correct=list(made.MODELS[:2]), **made.OPTIONS)
+    result.write(tmp_path)
+    read = Read((tmp_path / "report.html").read_text("utf-8"))
+    links = [a.get("href") or "" for a in read.all("a")]
+    pages = [link for link in links if not link.startswith("#")]
+    assert len(pages) == 4
+    assert all((tmp_path / page).is_file() for page in pages)
+    # Written again into the same folder: every file there is known as ours.
+    result.write(tmp_path)
+
+
+@pytest.mark.parametrize("kind", made.COMPARISONS)
+def test_the_table_sorts_and_filters(browser: Browser, tmp_path: Path, kind: str) -> None:
+    with opened(browser, tmp_path, kind, DESK) as shown:
+        shown.page.locator("#findings-table thead button").nth(2).click()
+        cells = shown.value(
+            "Array.from(document.querySelectorAll('#findings-table tbody tr'),"
+            " (r) => parseFloat(r.cells[2].textContent))"
+        )
+        assert cells == sorted(cells, reverse=True)
+        kinds = {finding["kind"] for finding in made.comparison(kind)["findings"]}
+        for key in kinds:
+            shown.page.select_option("#status", key)
+            visible = shown.page.locator("#findings-table tbody tr:visible").count()
+            assert visible == sum(f["kind"] == key for f in made.comparison(kind)["findings"])
+        shown.page.select_option("#status", "")
+        shown.page.locator("figure.chart").scroll_into_view_if_needed()
+        shown.page.locator("#chart-lifts.is-live").wait_for()
+        shown.page.locator(
+            "#chart-lifts .live svg path[aria-label], #chart-lifts .live svg .mark-symbol path"
+        ).first.hover(force=True)
+        assert shown.said == []
+
+
+def test_the_page_is_made_again_from_its_json(tmp_path: Path) -> None:
+    from tests.audits import cli
+
+    file = made.write(tmp_path, "several.json", made.comparison("models"))
+    page = tmp_path / "page.html"
+    run = cli.call("report", file, "--out", page)
+    assert run.status == 0, run.err
+    assert page.read_text("utf-8") == made.text("models")
+    beside = made.write(tmp_path, "one.json", made.document("gsm8k"))
+    run = cli.call("report", file, beside, "--out", page)
+    assert run.status == 2
+    assert "is the audit of several models" in cli.one_message(run.err)
+    broken = made.write(tmp_path, "broken.json", {"schema": "janus-jax/comparison/1"})
+    assert "lacks 'data'" in cli.one_message(cli.call("report", broken, "--out", page).err)
+
+
+def test_plots_hold_every_models_lift() -> None:
+    result = janus_jax.compare(made.GSM8K, correct=list(made.MODELS), **made.OPTIONS)
+    spec = result.plot_lifts().to_dict()
+    (points,) = [layer for layer in spec["layer"] if "shape" in layer["encoding"]]
+    values = points["data"].get("values") or spec["datasets"][points["data"]["name"]]
+    wanted = {
+        (f["name"], m.removeprefix("correct_"), f["lifts"][m]["holdout"])
+        for f in result.document["findings"]
+        for m in made.MODELS
+    }
+    assert {(v["name"], v["series"], v["lift"]) for v in values} == wanted
