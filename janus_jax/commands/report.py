@@ -34,8 +34,8 @@ def add(commands: Commands) -> None:
         "files",
         nargs="+",
         metavar="FILE.json",
-        help="one result of `audit`; and of `replay`, `power` and `sensitivity`, if any (beside the "
-        "audit of several models, none)",
+        help="one result of `audit`; and of `replay`, `power` and `sensitivity`, if any (beside "
+        "the audit of several models, none)",
     )
     parser.add_argument("--out", metavar="FILE", help=f"the page to write (default {DEFAULT})")
 

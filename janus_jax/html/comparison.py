@@ -112,10 +112,10 @@ def _findings(document: Document) -> dict[str, Any]:
         else "No descriptor passed for any of the models, which is a result: what was tested, and "
         "why nothing passed, is in the audit of each.",
         "drawing": _drawing(document, split),
-        "caption": f"One line for each finding{first}, one mark for each model: its {split} lift. A "
-        "filled mark is a finding of that model, a hollow one is not.",
-        "caption_of_table": f"{wording.sentence(split)} lift and status of every finding, for every "
-        "model",
+        "caption": f"One line for each finding{first}, one mark for each model: its {split} lift. "
+        "A filled mark is a finding of that model, a hollow one is not.",
+        "caption_of_table": f"{wording.sentence(split)} lift and status of every finding, for "
+        "every model",
         "models": list(models.values()),
         "kinds": [(key, KIND_WORDS[key], count) for key, count in kinds if count],
         "rows": [
@@ -144,8 +144,8 @@ def _drawing(document: Document, split: str) -> Drawing | None:
         spec,
         "lifts",
         f"{split} lifts of the findings for every model",
-        f"A dot plot of {counted(min(DRAWN, len(document['findings'])), 'descriptor')}; the numbers "
-        "are in the table that follows.",
+        f"A dot plot of {counted(min(DRAWN, len(document['findings'])), 'descriptor')}; the "
+        "numbers are in the table that follows.",
     )
 
 
@@ -202,7 +202,7 @@ def _lifts(
             "y": rows_axis(colours),
             "tooltip": tooltip(descriptor="name", model="series", lift="said"),
             "stroke": {**series, "scale": colour},
-            "shape": {**series, "scale": {"domain": domain, "range": _SHAPES[: len(domain)]}},
+            "shape": {**series, "scale": {"domain": domain, "range": list(_SHAPES[: len(domain)])}},
             "fill": {
                 "condition": {**series, "test": "datum.found", "scale": colour},
                 "value": colours.paper,

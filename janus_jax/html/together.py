@@ -65,8 +65,8 @@ def kind_of(document: Any, name: str) -> str:
 
 def _not_whole(name: str, key: str, command: str) -> str:
     return (
-        f"{name} lacks {key!r}: it is no whole result of `janus-jax {command}`; run that again with "
-        "--json"
+        f"{name} lacks {key!r}: it is no whole result of `janus-jax {command}`; run that again "
+        "with --json"
     )
 
 
