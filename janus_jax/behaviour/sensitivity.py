@@ -26,7 +26,7 @@ from janus_jax.advice import (
 )
 from janus_jax.behaviour.primary_rule import DECOY_RULES, draws, needs_permutations, select
 from janus_jax.behaviour.recurrence import ROW_FIELDS, Recurrence, Split, judge
-from janus_jax.behaviour.wording import counted, percent
+from janus_jax.behaviour.wording import counted
 from janus_jax.columns import contrary_outcome
 from janus_jax.descriptors import make_descriptors
 from janus_jax.errors import InputError
@@ -74,6 +74,8 @@ class SensitivityResult(Result):
         return pd.DataFrame(self.document["rules"], columns=list(ROW_FIELDS))
 
     def __repr__(self) -> str:
+        from janus_jax.behaviour.sensitivity_report import answer
+
         return f"<SensitivityResult: {answer(self.document)}>"
 
 
@@ -220,31 +222,6 @@ def run_sensitivity(
         "run": clock.record(command, chosen, reasons),
     }
     return SensitivityResult(document)
-
-
-def answer(document: Mapping[str, Any]) -> str:
-    """What was found, in a sentence; the rules that recur most are named."""
-    count, overall = document["splits"]["count"], document["overall"]
-    shares = {row["rule"]: row["share_confirmed"] for row in document["rules"]}
-    often: list[str] = overall["confirmed_in_half"]
-    named = ", ".join(
-        f"{rule} ({percent(shares[rule])})" if count > 1 else rule for rule in often[:5]
-    )
-    more = f" and {len(often) - 5} more" if len(often) > 5 else ""
-    where = f"in at least half of {count} splits" if count > 1 else "in the one split"
-    said = (
-        f"{len(often) or 'no'} rule{' is' if len(often) < 2 else 's are'} confirmed "
-        f"{where}{': ' if often else ''}{named}{more}"
-    )
-    return said if count == 1 else f"{said}; {_confirming(overall['any_confirmed'], count)}"
-
-
-def _confirming(any_confirmed: Mapping[str, Any], count: int) -> str:
-    if any_confirmed["splits"] == count:
-        return "every split confirms something"
-    if not any_confirmed["splits"]:
-        return "no split confirms anything"
-    return f"{percent(any_confirmed['share'])} of the splits confirm something"
 
 
 def _check(plan: Plan, splits: int, first_seed: int) -> tuple[int, int]:

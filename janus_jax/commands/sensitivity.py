@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, TextIO
+from collections.abc import Sequence
 
 from janus_jax.commands.common import (
     PROGRAM,
@@ -31,27 +30,6 @@ verdicts are shown beside; --permutations is 9999 in each split by default, for 
 them. Exit status: 0 the splits ran, 2 wrong usage or input, 3 the named backend cannot run here,
 130 interrupted.
 """
-_SHOWN: Final = 40  # rules listed before "... more"
-_HEADER: Final = (
-    "rule",
-    "confirmed",
-    "share",
-    "selected",
-    "eligible",
-    "discovery lift",
-    "holdout lift",
-    "same sign",
-    "audit",
-)
-_LEFT_OUT: Final = (
-    "eligible",
-    "same sign",
-    "selected",
-    "audit",
-    "confirmed",
-    "discovery lift",
-    "holdout lift",
-)
 
 
 def add(commands: Commands) -> None:
@@ -94,6 +72,7 @@ def _sensitivity(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         run_sensitivity,
         with_default_permutations,
     )
+    from janus_jax.behaviour.sensitivity_report import print_splits
     from janus_jax.progress import reporting
     from janus_jax.stopping import terminable
 
@@ -112,65 +91,5 @@ def _sensitivity(options: argparse.Namespace, arguments: Sequence[str]) -> int:
             warn=warn,
             command=shlex.join([PROGRAM, *arguments]),
         )
-    publish_document(result, options.json, lambda stream: show(result.to_dict(), stream))
+    publish_document(result, options.json, lambda stream: print_splits(result.document, stream))
     return 0
-
-
-def show(document: Mapping[str, Any], stream: TextIO) -> None:
-    """Print the result: the answer, how often each rule recurs, the splits together, the notes."""
-    from janus_jax.behaviour.sensitivity import answer
-    from janus_jax.behaviour.wording import percent
-    from janus_jax.cells import number, printable
-    from janus_jax.report import STATUS_WORDS, ran_on, rule_words
-    from janus_jax.terminal import console_for, print_answer, print_table
-
-    console = console_for(stream)
-    print_answer(console, printable(answer(document)))
-    data, overall = document["data"], document["overall"]
-    console.print(
-        f"{data['examples']} examples, {data['errors']} errors; rule: {rule_words(document)}"
-    )
-    for warning in document["warnings"]:
-        console.print(f"Warning: {printable(warning)}", style="yellow")
-    rows = [row for row in document["rules"] if row["eligible"]]
-    if rows:
-        print_table(
-            console,
-            _HEADER,
-            [
-                [
-                    printable(row["rule"]),
-                    str(row["confirmed"]),
-                    percent(row["share_confirmed"]),
-                    str(row["selected"]),
-                    str(row["eligible"]),
-                    number(row["lift_discovery"]),
-                    number(row["lift_holdout"]),
-                    percent(row["share_same_sign"]),
-                    STATUS_WORDS.get(row["audit"], "-"),
-                ]
-                for row in rows[:_SHOWN]
-            ],
-            leave_out=_LEFT_OUT,
-        )
-    if len(rows) > _SHOWN:
-        console.print(f"... and {len(rows) - _SHOWN} more; --json FILE lists them all")
-    never = [printable(row["rule"]) for row in document["rules"] if not row["eligible"]]
-    if never:
-        listed = ", ".join(never[:_SHOWN]) + (", ..." if len(never) > _SHOWN else "")
-        console.print(f"Never eligible ({len(never)}): {listed}")
-    console.print()
-    sizes = ", ".join(
-        f"{it['confirmed']} in {it['splits']}" for it in overall["confirmed_per_split"]
-    )
-    last = "" if document["splits"]["count"] == 1 else "s"
-    console.print(f"Rules confirmed in a split: {sizes} split{last}")
-    jaccard, stability = overall["jaccard"]["mean"], overall["stability"]["value"]
-    console.print(
-        f"How alike the confirmed sets are: mean Jaccard {number(jaccard, '.2f')}; beyond chance "
-        f"(Nogueira, Sechidis and Brown 2018) {number(stability, '.2f')}"
-    )
-    console.print()
-    for note in document["notes"]:
-        console.print(f"- {printable(note)}", style="dim")
-    console.print(ran_on(document), style="dim")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from janus_jax.behaviour import power_report, replay_report
-from janus_jax.behaviour.wording import percent
-from janus_jax.cells import number
+from janus_jax.behaviour import power_report, replay_report, sensitivity_report
 from janus_jax.html import behaviour_charts, together
 from janus_jax.html.drawing import draw
 from janus_jax.html.marks import PAGE
 from janus_jax.html.wording import sentence
-from janus_jax.report import STATUS_WORDS, Document
+from janus_jax.report import Document
 
 Panel = dict[str, Any]
 
@@ -98,20 +96,12 @@ def _power(audit: Document, document: Document) -> Panel:
     }
 
 
-_SPLITS_HEADER = (
-    *("rule", "confirmed", "share", "selected", "eligible", "discovery lift", "holdout lift"),
-    "this audit",
-)
-
-
 def _sensitivity(document: Document) -> Panel:
-    from janus_jax.behaviour.sensitivity import answer
-
     return {
         "key": "splits",
         "label": "Repeated splits",
         "title": "How much was the luck of this split?",
-        "answers": [sentence(answer(document))],
+        "answers": [sentence(sensitivity_report.answer(document))],
         "about": "The same outcomes were dealt again and again to discovery and holdout. The "
         "shares say how much a verdict depends on the split; they are neither p-values nor "
         "probabilities that a finding is true.",
@@ -122,25 +112,11 @@ def _sensitivity(document: Document) -> Panel:
         "caption": "The rules that are confirmed most often; those never confirmed are not drawn.",
         "tables": [
             {
-                "header": _SPLITS_HEADER,
-                "rows": [_rule(row) for row in document["rules"]],
+                "header": sensitivity_report.HEADER,
+                "rows": list(sensitivity_report.split_rows(document["rules"])),
                 "caption": f"{document['splits']['count']:,} splits of the same examples",
-                "words": (0, 7),
+                "words": (0, 8),
             }
         ],
         "notes": document["notes"],
     }
-
-
-def _rule(row: Mapping[str, Any]) -> list[str]:
-    verdict = row["audit"]
-    return [
-        row["rule"],
-        str(row["confirmed"]),
-        percent(row["share_confirmed"]),
-        str(row["selected"]),
-        str(row["eligible"]),
-        number(row["lift_discovery"]),
-        number(row["lift_holdout"]),
-        STATUS_WORDS.get(verdict, verdict or "-"),
-    ]

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from janus_jax.behaviour.recurrence import mean_jaccard
-from janus_jax.behaviour.sensitivity import answer, sensitivity
+from janus_jax.behaviour.sensitivity import sensitivity
+from janus_jax.behaviour.sensitivity_report import answer
 from janus_jax.errors import InputError
 from janus_jax.plan import Method
 from tests.audits import cli, made
