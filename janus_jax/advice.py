@@ -122,7 +122,8 @@ def _reading_warnings(plan: Plan, prepared: Prepared) -> Iterator[str]:
         for column in prepared.selection.groups:
             yield (
                 f"rows share values of {column!r}; if they belong together they are not "
-                f"independent and p-values are too small: --cluster {column}"
+                "independent, p-values are too small and intervals too short: run again with "
+                f"--cluster {column}"
             )
 
 

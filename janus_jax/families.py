@@ -19,6 +19,9 @@ GROUPED: Final = 1000
 """Findings that are grouped, the first in rank: nobody reads more, and the work grows with their
 square."""
 
+COMPARED: Final = 100
+"""Findings that are compared with each other, the first in rank, for the nearest of each."""
+
 _CELLS: Final = 1 << 26  # bytes of memberships compared at once
 
 
@@ -44,7 +47,8 @@ def families(prepared: Prepared, ranked: Sequence[dict[str, Any]]) -> list[dict[
         ``lead`` and ``members`` for each family, in the order of their leads; members in rank
         order, the lead first. ``phi`` and ``both`` compare a member with its lead;
         ``beside_lead`` is what is left of it among examples that are alike in the lead, null for
-        the lead itself and where no such examples differ in the member.
+        the lead itself and where no such examples differ in the member. ``nearest`` is the finding
+        with the largest phi**2 of all, null beyond the first :data:`COMPARED` and for a single one.
     """
     found = [entry for entry in ranked if entry["status"] in FINDINGS][:GROUPED]
     if not found:
@@ -55,7 +59,13 @@ def families(prepared: Prepared, ranked: Sequence[dict[str, Any]]) -> list[dict[
     bits = np.array([np.packbits(prepared.descriptors.items[g].members[rows]) for g in order])
     groups = led(bits, len(rows))
     judged = prepared.parts[-1]  # holdout, or discovery where there is none
-    return [_family(prepared, found, order, bits, group, judged) for group in groups]
+    made = [_family(prepared, found, order, bits, group, judged) for group in groups]
+    near = nearest(bits[:COMPARED], len(rows))
+    by_name = {found[i]["name"]: pair for i, pair in enumerate(near)}
+    for member in (member for family in made for member in family["members"]):
+        pair = by_name.get(member["name"])
+        member["nearest"] = pair and {"name": found[pair[0]]["name"], "phi": pair[1]}
+    return made
 
 
 def _family(
@@ -124,11 +134,32 @@ def overlaps(lead: NDArray[np.uint8], others: NDArray[np.uint8], n: int) -> NDAr
     return found
 
 
+def nearest(bits: NDArray[np.uint8], n: int) -> list[tuple[int, float] | None]:
+    """For each of some packed memberships the other with the largest phi**2, and that phi.
+
+    Of equal ones the first; None where there is no other.
+    """
+    on: list[int] = np.bitwise_count(bits).sum(axis=1, dtype=np.int64).tolist()
+    found: list[tuple[int, float] | None] = []
+    for i, own in enumerate(bits):
+        both: list[int] = np.bitwise_count(bits & own).sum(axis=1, dtype=np.int64).tolist()
+        squares = [
+            (_phi_squared(n, shared, on[i], on[j]), -j) for j, shared in enumerate(both) if j != i
+        ]
+        best = -max(squares)[1] if squares else None
+        found.append(None if best is None else (best, _phi(n, both[best], on[i], on[best])))
+    return found
+
+
+def _phi_squared(n: int, both: int, on: int, other: int) -> Fraction:
+    cross = n * both - on * other
+    return Fraction(cross * cross, on * (n - on) * other * (n - other))
+
+
 def _phi(n: int, both: int, on: int, other: int) -> float:
     """The correlation of two memberships; the ratio under the root is rounded once."""
     cross = n * both - on * other
-    square = Fraction(cross * cross, on * (n - on) * other * (n - other))
-    return math.copysign(math.sqrt(square), cross)
+    return math.copysign(math.sqrt(_phi_squared(n, both, on, other)), cross)
 
 
 def _beside(

@@ -107,7 +107,7 @@ def chart(
                 "title": None,
                 "columns": {"expr": "narrow ? 1 : 4"},
                 "symbolSize": 70,
-                "columnPadding": 18,
+                "columnPadding": 34,
                 "offset": 22,
             },
             "view": {"stroke": None},

@@ -55,6 +55,7 @@ def page(
         "panels": list(panels.panels(audit, replay, power, sensitivity)),
         **rendering.made(audit),
         "limits": wording.NOT_SAID,
+        "words": wording.WORDS,
         "row_roles": _ROLES,
         "no_roles": dict.fromkeys(_ROLES, ""),
     }
@@ -85,7 +86,7 @@ def _contents(shown: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _top(document: Document) -> dict[str, Any]:
     return {
-        "eyebrow": "janus-jax audit",
+        "eyebrow": f"janus-jax audit \u00b7 outcome {document['data']['outcome']['column']}",
         "function": "janus_jax.audit",
         "title": wording.heading(document),
         "answer": wording.plain(document),

@@ -84,7 +84,7 @@ def findings(document: Document) -> dict[str, Any]:
             "strata, which were judged, are in the table of all descriptors."
         )
     held, clustered = document["data"]["holdout"] is not None, bool(document["data"]["clusters"])
-    header = ["descriptor", "errors inside", "errors outside", "lift"]
+    header = ["descriptor", "discovery inside", "discovery outside", "discovery lift"]
     if held:
         header += ["holdout inside", "holdout outside", "holdout lift"]
     if held and not clustered:
@@ -134,24 +134,44 @@ def forest(document: Document) -> Drawing | None:
     )
 
 
-_FAMILY_HEADER = ("finding", "phi", "on", "on in both", "lift", "holdout lift", "left beside lead")
+_FAMILY_HEADER = (
+    "finding",
+    "phi",
+    "on",
+    "on in both",
+    "discovery lift",
+    "holdout lift",
+    "left beside lead",
+)
 
 
 def families(document: Document) -> dict[str, Any] | None:
-    """Which findings overlap; None when none do."""
+    """Which findings overlap; None when there are fewer than two."""
     families = views.families(document)
-    if len(families) == sum(len(family["members"]) for family in families):
-        return None  # nothing overlaps
+    members = [member for family in families for member in family["members"]]
+    if len(members) < 2:
+        return None
     several = [family for family in families if len(family["members"]) > 1]
-    alone = [family["lead"] for family in families if len(family["members"]) == 1]
+    alone = [family["members"][0] for family in families if len(family["members"]) == 1]
     split = "holdout" if document["data"]["holdout"] else "discovery"
+    intro = (
+        f"{wording.families_answer(document)} phi is the correlation of two slices: 1 where they "
+        "hold the same examples, 0 where they have nothing to do with each other. "
+    )
+    if several:
+        intro += (
+            "Findings whose phi with a stronger one is at least 0.5 (or at most -0.5) are put into "
+            "its family, as they may be faces of one pattern. \u201cLeft beside lead\u201d is what "
+            f"remains of a member\u2019s {split} lift among examples that are alike in the lead: "
+            "near zero, it adds nothing that the lead does not already say."
+        )
+    else:
+        intro += (
+            "No two pass the limit of 0.5 from which they would be put together. Smaller overlaps "
+            "remain, so some may still be one pattern seen from several sides."
+        )
     return {
-        "intro": f"{wording.families_answer(document)} Findings whose slices hold much the same "
-        "examples as a stronger one (phi squared at least 1/4) may be faces of one pattern. Each "
-        "family is led by the finding that stood out most; "
-        f"\u201cleft beside lead\u201d is what remains of a member\u2019s {split} lift among "
-        "examples that are alike in the lead. Near zero, the member adds nothing that the lead "
-        "does not already say.",
+        "intro": intro,
         "header": _FAMILY_HEADER,
         "several": [
             {
@@ -161,9 +181,20 @@ def families(document: Document) -> dict[str, Any] | None:
             }
             for family in several
         ],
-        "alone": alone,
-        "alone_words": "Standing alone",
+        "alone_title": "Findings in no family" if several else "The nearest finding of each",
+        "alone_header": ("finding", "on", "nearest finding", "phi"),
+        "alone": [_alone(member) for member in alone],
     }
+
+
+def _alone(member: Mapping[str, Any]) -> list[str]:
+    near = member.get("nearest")
+    return [
+        member["name"],
+        f"{member['on']:,}",
+        near["name"] if near else "-",
+        number(near["phi"], "+.2f") if near else "-",
+    ]
 
 
 def _member(member: Mapping[str, Any], lead: str) -> list[str]:
@@ -199,19 +230,32 @@ def examples(document: Document) -> dict[str, Any] | None:
     }
 
 
+_PLAINER: Final = {
+    "errors on": "discovery inside",
+    "errors off": "discovery outside",
+    "lift": "discovery lift",
+    "holdout on": "holdout inside",
+    "holdout off": "holdout outside",
+}
+"""Titles of the table that terminals are too narrow for."""
+
+
 def tested(document: Document) -> dict[str, Any] | None:
     """The table of everything that was tested; None when nothing was."""
     shown = [d for d in ranked(document) if d["status"] != "ineligible"]
     if not shown:
         return None
     header, row = table(document)
+    header = [_PLAINER.get(title, title) for title in header]
     statuses = [(key, sum(d["status"] == key for d in shown)) for key in STATUS_WORDS]
     return {
         "intro": f"All {counted(len(shown), 'descriptor')} of the library, with the verdict of the "
         "primary rule and the comparison it rests on, best first. p-values are two-sided by "
-        "|lift|; stability is the share of decoy seeds that would give the same verdict.",
-        "caption": "Errors of examples inside (on) and outside (off) each slice, in discovery and "
-        "in holdout; lifts, p-values, and the reason for the status",
+        "|lift|; stability is the share of decoy seeds by which the descriptor would be selected. "
+        "\u201cNot replicated\u201d: selected, but its holdout lift is too small or has the other "
+        "sign.",
+        "caption": "Errors of examples inside and outside each slice, in discovery and in holdout; "
+        "lifts, p-values, and the reason for the status",
         "header": header,
         "many": len(shown) > MANY,
         "statuses": [(key, count) for key, count in statuses if count],

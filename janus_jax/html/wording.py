@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -32,7 +31,7 @@ NOT_SAID: Final = (
     (
         "Findings are not counted apart.",
         "Groups overlap, so several findings may be one pattern seen from several sides. The "
-        "families above gather those that overlap most; they do not say which of them matters.",
+        "families gather those that overlap most; they do not say which of them matters.",
     ),
     (
         "It is one split of one table.",
@@ -58,6 +57,37 @@ NOT_SAID: Final = (
     ),
 )
 """What an audit does not say: the point, and why."""
+
+WORDS: Final = (
+    ("descriptor", "A yes/no fact about an example; its slice is the examples for which it holds."),
+    ("lift", "The error rate inside the slice minus the error rate outside."),
+    (
+        "discovery, holdout",
+        "The part of the examples that was searched, and the part kept apart to check what was "
+        "found.",
+    ),
+    ("decoy", "A descriptor whose labels were shuffled, so that only chance relates it to errors."),
+    (
+        "Procedure A",
+        "The screen: the smallest size at which the decoys expected to reach it are at most a "
+        "share q of the descriptors that do. K literal decoys are a draw of them; the exact limit "
+        "is what infinitely many would give.",
+    ),
+    (
+        "estimated share of false discoveries (FDP)",
+        "That share, at any size. It speaks of what the screen selects, before the check.",
+    ),
+    ("gate", "The check: the same sign in the holdout, and at least a size fixed beforehand."),
+    (
+        "p exact, BH, max-T, mean count",
+        "Other ways to allow for chance: the share of all reassignments of errors with a lift as "
+        "large; that, corrected for the number of descriptors (Benjamini-Hochberg); by the largest "
+        "lift of each shuffle; and by how many descriptors a shuffle lets pass.",
+    ),
+    ("stability", "The share of decoy seeds by which K literal decoys would select a descriptor."),
+    ("eligible", "Enough examples inside and outside the slice, in both parts, to be tested."),
+)
+"""Words of the page, for those who meet them first."""
 
 
 def sentence(text: str) -> str:
@@ -124,12 +154,13 @@ def _confirmed(document: Document, shown: list[dict[str, Any]], groups: str) -> 
     together = (
         f" ({kinds:,} {_families(kinds)}, since they overlap)" if 0 < kinds < len(shown) else ""
     )
-    lead = "in the one that stood out most, " if len(shown) > 1 else "in "
-    held = shown[0]["holdout"]
+    # The discovery ranks them; of their sizes the holdout speaks, so the largest there is named.
+    largest = max(shown, key=lambda d: abs(d["holdout"]["lift"]))
+    lead = "the largest difference there is in " if len(shown) > 1 else "in "
     return (
         f"In {_of(len(shown), groups)} of examples that were tested{together} the model's error "
         f"rate differs from elsewhere, and the difference held up on {_held(document)} kept apart "
-        f"to check it; {lead}{_name(shown[0])}, {_rates(held)}."
+        f"to check it; {lead}{_name(largest)}, where {_rates(largest['holdout'])}."
     )
 
 
@@ -144,11 +175,12 @@ def _how_sure(document: Document, shown: list[dict[str, Any]]) -> str:
         if d["effect"] and d["effect"]["low"] is not None
     ]
     if halves:
-        points = max(1, round(100 * statistics.median(halves)))
+        least, most = (max(1, round(100 * half)) for half in (min(halves), max(halves)))
         these = "these differences are" if len(shown) > 1 else "this difference is"
+        span = f"{least} to {most}" if least < most else str(most)
         known = (
-            f"{these} known to within about {counted(points, 'percentage point')} either way (95% "
-            "intervals)"
+            f"{these} known to within about {span} percentage point{'' if most == 1 else 's'} "
+            "either way (95% intervals, too short for differences near the limit)"
         )
     else:
         known = (
@@ -201,7 +233,9 @@ def families_answer(document: Document) -> str | None:
     if members < 2:
         return None
     kind = "finding" if document["data"]["holdout"] is not None else "selected descriptor"
-    apart = ": no two hold much the same examples" if len(families) == members else ""
+    apart = (
+        ": no two overlap so much that they are put together" if len(families) == members else ""
+    )
     return f"{counted(members, kind)}, {len(families):,} {_families(len(families))}{apart}."
 
 

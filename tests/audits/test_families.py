@@ -92,6 +92,17 @@ def check(result: cli.Result, members: Mapping[str, Bits], errors: Bits, judged:
             left = beside(own[judged], lead[judged], errors[judged])
             assert member["beside_lead"] == (None if member["name"] == family["lead"] else left)
         assert family["members"][0]["phi"] == 1.0
+    names = list(found)[:100]
+    for member in (member for family in result["families"] for member in family["members"]):
+        others = [name for name in names if name != member["name"]]
+        if member["name"] not in names or not others:
+            assert member["nearest"] is None
+            continue
+        own = members[member["name"]]
+        best = max(others, key=lambda name: phi_squared(own, members[name]))  # the first of equals
+        assert member["nearest"]["name"] == best
+        phi = np.corrcoef(own.astype(float), members[best].astype(float))[0, 1]
+        assert member["nearest"]["phi"] == pytest.approx(phi, rel=1e-9, abs=1e-12)
 
 
 def gsm8k(result: cli.Result, first: Sequence[int]) -> tuple[dict[str, Bits], Bits]:

@@ -24,7 +24,7 @@ WHOLE = (*cli.WHOLE, "--error", "error")
 
 def replay(*words: str | Path) -> cli.Result:
     """``janus-jax replay ... --json -`` that must succeed; its document."""
-    run = cli.call("replay", *words, "--json", "-")
+    run = cli.call("replay", *cli.overridden(words), "--json", "-")
     assert run.status == 0, run.err
     assert "Traceback" not in run.err
     return cli.parse(run.out)
