@@ -29,9 +29,8 @@ from janus_jax.plans.verifying import remarks
 from janus_jax.reading import read, read_options
 from janus_jax.record import Stopwatch
 from janus_jax.result import AuditResult
-from janus_jax.screen import Screened
+from janus_jax.screen import Screened, screen_several
 from janus_jax.several.document import Answered, comparison_document, pair_name
-from janus_jax.several.outcomes import one_outcome
 from janus_jax.several.preparing import Asked, for_outcome, prepare_several
 from janus_jax.several.result import Comparison
 from janus_jax.slice_examples import check_shown
@@ -201,9 +200,12 @@ def _differences(
         name = pair_name(a.name, b.name)
         notes = (f"an error is an example that {a.name} gets wrong and {b.name} right",)
         examples = replace(a.prepared.examples, errors=errors, missing=0, notes=notes)
-        plan = replace(one_outcome(a.plan, ""), error=name, correct=None, score=None, pass_at=None)
+        plan = replace(a.plan, error=name, correct=None, score=None, pass_at=None)
         prepared = for_outcome(a.prepared, examples, name, plan)
-        prepared = replace(prepared, selection=models[0].prepared.selection)
+        # Of a model's own outcome its selection says nothing; here it is one of those not used.
+        not_used = {**b.prepared.selection.not_used, **a.prepared.selection.not_used}
+        selection = replace(prepared.selection, not_used=not_used)
+        prepared = replace(prepared, selection=selection)
         found.append(_Difference(a.name, b.name, Asked(name, plan, prepared)))
     return found, skipped
 
@@ -252,8 +254,6 @@ def _screen(
     asked: Sequence[Asked], shuffled: Problem, plan: Plan, backend: Backend, running: Running
 ) -> Sequence[Screened | None]:
     """Screen the library for every outcome; None each when it is empty."""
-    from janus_jax.screen import screen_several
-
     prepared = asked[0].prepared
     if not prepared.eligible:
         return [None] * len(asked)
