@@ -16,6 +16,8 @@ from janus_jax.report import printable
 from tests.html import made
 from tests.html.reading import Read
 
+pytestmark = pytest.mark.long  # a browser sees nothing of how the page was packed
+
 DESK: Any = {"viewport": {"width": 1100, "height": 900}}
 PHONE: Any = {"viewport": {"width": 375, "height": 800}}
 DARK: Any = {**DESK, "color_scheme": "dark"}
