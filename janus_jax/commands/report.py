@@ -56,7 +56,14 @@ def _report(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
     from janus_jax.files import write_whole
 
-    text = comparison_page(documents[0][1]) if several else page(**found)
+    try:
+        text = comparison_page(documents[0][1]) if several else page(**found)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        # What these hold was checked at the top only; a file damaged deeper is no fault of ours.
+        raise InputError(
+            f"{', '.join(options.files)}: cannot be shown ({type(error).__name__}: {error}), so "
+            "one of them is damaged or of another version; make it again with --json"
+        ) from error
     with writing(target):
         write_whole(target, text)
     with writing("standard output"):

@@ -135,3 +135,14 @@ def test_from_python(tmp_path: Path) -> None:
     other = janus_jax.AuditResult(made.document("livecodebench"))
     with pytest.raises(InputError, match="replay does not belong to this audit: its data"):
         other.to_html(replay=beside["replay"])
+
+
+def test_a_file_that_is_damaged_within_is_named(tmp_path: Path) -> None:
+    document = made.changed()
+    document["descriptors"] = 5
+    file = made.write(tmp_path, "damaged.json", document)
+    run = cli.call("report", file, "--out", tmp_path / "page.html")
+    assert run.status == 2
+    message = cli.one_message(run.err)
+    assert "damaged.json: cannot be shown" in message
+    assert not (tmp_path / "page.html").exists()
