@@ -21,6 +21,7 @@ from janus_jax.document import make_document
 from janus_jax.errors import InputError
 from janus_jax.exchange import memberships, shuffled_part
 from janus_jax.interface import Backend, Problem
+from janus_jax.joint import apart, together
 from janus_jax.permutations import DEFAULT_MEMORY, Progress, Running
 from janus_jax.plan import Names, Plan, PlanOptions
 from janus_jax.plans.file import PlanSource, chosen_plan
@@ -221,8 +222,7 @@ def _pairs(models: Sequence[Asked], which: Differences) -> Iterator[tuple[Asked,
 def _shuffled(asked: Sequence[Asked], plan: Plan) -> Problem:
     """The discovery outcomes that move together; no descriptors yet."""
     first = shuffled_part(asked[0].prepared, plan)
-    others = np.array([one.prepared.part(DISCOVERY).errors for one in asked[1:]], dtype=np.bool_)
-    return replace(first, others=others)
+    return together([replace(first, errors=one.prepared.part(DISCOVERY).errors) for one in asked])
 
 
 def _warnings(
@@ -236,9 +236,7 @@ def _warnings(
     asked = [*models, *(other.asked for other in others)]
     own: list[list[str]] = []
     by_text: dict[str, list[str]] = {}
-    for number, one in enumerate(asked):
-        errors = one.prepared.part(DISCOVERY).errors
-        alone = replace(shuffled, errors=errors, others=None)
+    for number, (one, alone) in enumerate(zip(asked, apart(shuffled), strict=True)):
         said = design_warnings(one.plan, one.prepared, alone, read=number < len(models))
         own.append([*start, *said])
         for text in said:
