@@ -27,6 +27,8 @@ from janus_jax import joint, layout
 from janus_jax.interface import Problem, Tables, Tally, tally_counts
 from janus_jax.testing.conformance import CASES, SEVERAL, assert_same
 
+pytestmark = pytest.mark.long  # the conformance suite runs on the wheel
+
 BACKENDS: dict[str, type[Any]] = {"numpy": NumpyBackend, "jax": JaxBackend}
 # Seeds are fixed: a test passes or fails for good, and a right draw fails with this probability.
 ALPHA = 1e-3

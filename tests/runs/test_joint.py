@@ -23,6 +23,8 @@ from janus_jax.screen import Screened, screen, screen_several
 from janus_jax.statistic import Margins
 from janus_jax.testing.conformance import assert_same
 
+pytestmark = pytest.mark.long  # the conformance suite runs on the wheel
+
 COUNT = 3001
 
 
