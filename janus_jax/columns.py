@@ -159,9 +159,7 @@ def _left_out_by_origin(column: Column) -> str | None:
     if column.origin == "post":
         return f"known only after the model ran; --include {column.name} uses it"
     if column.origin == "outcome":
-        return "the outcome of another model"
-    if column.origin == "varies":
-        return "differs between models for one example, so it is no fact of the example"
+        return column.unusable or "the outcome of another model"
     return None
 
 

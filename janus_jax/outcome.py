@@ -55,13 +55,8 @@ def read_examples(table: Table, plan: Plan, facts: Sequence[str]) -> Examples:
         Outcomes that are not binary, missing or constant; repeated ids with no reduction chosen.
     """
     column = table.columns[plan.outcome_column]
-    errors, notes = _outcomes(table, column, plan)
-    missing = np.flatnonzero(errors < 0)
     ids = _Ids(table, id_columns(table, plan))
-    if len(missing):
-        notes.append(_missing_outcomes(ids, column.name, missing, plan))
-        if plan.missing_outcome == "wrong":
-            errors[missing] = 1
+    errors, missing, notes = _read_outcomes(ids, column, plan)
     if ids.unnamed:
         notes.append(f"{ids.unnamed} of {table.n} rows have no id; they are called by row number")
     first = _one_row_each(ids, plan, facts)
@@ -70,7 +65,38 @@ def read_examples(table: Table, plan: Plan, facts: Sequence[str]) -> Examples:
         errors = _reduced(ids, errors, first, plan.repeats)
         table = table.take(first)
     _check_both_outcomes(errors, column.name)
-    return Examples(table, errors, len(missing), tuple(notes), first)
+    return Examples(table, errors, missing, tuple(notes), first)
+
+
+def row_of_each(table: Table, plan: Plan, *, unread: bool = False) -> NDArray[np.intp]:
+    """For each example a row that has the outcome to which its repeats are reduced.
+
+    Parameters
+    ----------
+    unread
+        Do not look at the outcome: take the first row of each.
+
+    Returns
+    -------
+    intp, shape (examples,)
+
+    Raises
+    ------
+    InputError
+        As for :func:`read_examples`, but that all may be right, or wrong.
+    """
+    ids = _Ids(table, id_columns(table, plan))
+    first = _one_row_each(ids, plan, ())
+    if unread:
+        return first
+    errors, _, _ = _read_outcomes(ids, table.columns[plan.outcome_column], plan)
+    if len(first) == table.n:
+        return first
+    _, example = np.unique(ids.groups, return_inverse=True)
+    reduced = np.empty(len(first), errors.dtype)
+    reduced[example[first]] = _reduced(ids, errors, first, plan.repeats)
+    having = np.flatnonzero(errors == reduced[example])
+    return having[np.unique(example[having], return_index=True)[1]]
 
 
 def id_columns(table: Table, plan: Plan) -> tuple[str, ...]:
@@ -157,6 +183,19 @@ class _Ids:
         return np.sort(np.unique(self.groups, return_index=True)[1])
 
 
+def _read_outcomes(
+    ids: _Ids, column: Column, plan: Plan
+) -> tuple[NDArray[np.int8], int, list[str]]:
+    """What each row says, how many say nothing, and the notes on both; repeats are all there."""
+    errors, notes = _outcomes(ids.table, column, plan)
+    missing = np.flatnonzero(errors < 0)
+    if len(missing):
+        notes.append(_missing_outcomes(ids, column.name, missing, plan))
+        if plan.missing_outcome == "wrong":
+            errors[missing] = 1
+    return errors, len(missing), notes
+
+
 def _outcomes(table: Table, column: Column, plan: Plan) -> tuple[NDArray[np.int8], list[str]]:
     na = frozenset(plan.na)
     labels = as_text(column)
@@ -208,7 +247,7 @@ def _missing_outcomes(ids: _Ids, name: str, missing: NDArray[np.intp], plan: Pla
     shown: list[int] = missing[:_SHOWN].tolist()
     more = ", ..." if len(missing) > _SHOWN else ""
     count = f"{len(missing)} missing value{'s' if len(missing) > 1 else ''}"
-    if table.log is not None and table.log.statuses:
+    if table.log is not None and table.log.statuses and not table.log.several:
         apart = (f"{many} {STATUS_WORDS[status]}" for status, many in table.log.statuses.items())
         count += f" (attempts: {', '.join(apart)})"
     if plan.missing_outcome == "refuse":

@@ -111,6 +111,7 @@ def read(
     planned: Mapping[str, str] | None = None,
     *,
     several: bool = False,
+    unread: bool = False,
 ) -> tuple[Table, Plan]:
     """Read a table, whatever it comes as; see :func:`janus_jax.readers.read`.
 
@@ -122,6 +123,8 @@ def read(
         What a plan file chose of a log, where nothing else is said.
     several
         Whether several models may be audited at once; else they are refused.
+    unread
+        The outcomes are not to be looked at, and need not be there.
 
     Returns
     -------
@@ -139,7 +142,7 @@ def read(
     table, plan = _read(source, options, plan, planned or {})
     column = plan.model_column or ("model" if table.log and table.log.several else None)
     if column is not None:
-        table = spread(table, plan, column)
+        table = spread(table, plan, column, unread=unread)
     else:
         table, plan = with_outcomes(table, plan)
     if table.outcomes and not several:

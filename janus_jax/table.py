@@ -36,13 +36,13 @@ class Column:
     levels
         Distinct values, in order of first appearance.
     unusable
-        Why no descriptor can be made of this type of value ("a list", "a date"), else None.
+        Why no descriptor can be made of it ("a list", "a date", no fact of the example), else None.
     categorical
         The source declares its values to be categories, whatever they look like.
     origin
         What is known about where the fact comes from: "post", known only after the model ran;
-        "derived", made from the gold answer; "outcome", one of several models' outcomes; "varies",
-        different from model to model for one example; None otherwise.
+        "derived", made from the gold answer; "outcome", one of several models' outcomes; None
+        otherwise.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Column:
     levels: Levels
     unusable: str | None = None
     categorical: bool = False
-    origin: Literal["post", "derived", "outcome", "varies"] | None = None
+    origin: Literal["post", "derived", "outcome"] | None = None
 
     def __post_init__(self) -> None:
         # A million rows of a yes/no column are a megabyte then, not four.

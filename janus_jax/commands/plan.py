@@ -78,7 +78,7 @@ def _plan(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     from janus_jax.plans.text import plan_text
     from janus_jax.reading import read
 
-    table, plan = read(options.results, reading_of(options), plan, several=True)
+    table, plan = read(options.results, reading_of(options), plan, several=True, unread=True)
     for name in table.outcomes or (plan.outcome_column,):
         if name not in table.columns:
             warn(

@@ -58,7 +58,10 @@ def without_outcome(table: Table, plan: Plan) -> OutcomeFree:
     The column is not looked at.
     """
     blank = {
-        name: missing_column(name, table.n) for name in table.outcomes or (plan.outcome_column,)
+        name: replace(
+            missing_column(name, table.n), origin="outcome", unusable="an outcome, not read"
+        )
+        for name in table.outcomes or (plan.outcome_column,)
     }
     columns = {name: blank.get(name, column) for name, column in table.columns.items()}
     return OutcomeFree(replace(table, columns=columns | blank))
@@ -330,6 +333,6 @@ def plan(
     ['long', 'n_words > 42']
     """
     reading = read_options(delimiter, encoding, log)
-    table, checked = read(source, reading, make_plan(options), several=True)
+    table, checked = read(source, reading, make_plan(options), several=True, unread=True)
     draft = draft_plan(table, checked, proposal=proposal)
     return finished(draft) if out is None else write_plan(draft, out)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from janus_jax.columns import find_column
 from janus_jax.errors import InputError
-from janus_jax.outcome import example_of_row, id_columns
+from janus_jax.outcome import example_of_row, id_columns, row_of_each
 from janus_jax.plan import Plan
+from janus_jax.readers.part import missing_column
 from janus_jax.several.outcomes import marked
 from janus_jax.split import complete_codes
 from janus_jax.table import Column, Table
 from janus_jax.values import as_text
+
+_SHOWN: Final = 10  # examples listed in a message before "..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,29 +27,25 @@ class _Places:
 
     Attributes
     ----------
-    model
-        intp, shape (n,): number of the row's model, in order of first appearance.
-    names
-        The models.
-    place
-        intp, shape (n,): the row of the new table.
+    models
+        For each model, in order of first appearance, its name and its rows.
+    example
+        intp, shape (n,): the row of the new table that each row belongs to.
     first
-        intp, shape (N,): the first row that goes to each place.
+        intp, shape (N,): the first row of each example, ascending.
     """
 
-    model: NDArray[np.intp]
-    names: list[str]
-    place: NDArray[np.intp]
+    models: list[tuple[str, NDArray[np.intp]]]
+    example: NDArray[np.intp]
     first: NDArray[np.intp]
 
 
-def spread(table: Table, plan: Plan, column: str) -> Table:
-    """Put the rows of one example side by side.
+def spread(table: Table, plan: Plan, column: str, *, unread: bool = False) -> Table:
+    """Put the rows of one example side by side: one row, with an outcome for each model.
 
-    The r-th row that a model has for an example meets the r-th row of every other model, so repeats
-    stay repeats (``--repeats`` reduces them for each model). A column that differs between the
-    models for one example is no fact of the example: it is kept out of the descriptors, and cannot
-    be named as one.
+    Repeats are reduced for each model by itself first, as ``--repeats`` says, so that models may
+    have unequal numbers of them. A column that differs between the rows of one example is no fact
+    of the example: it is kept out of the descriptors, and cannot be named as one.
 
     Parameters
     ----------
@@ -55,6 +55,8 @@ def spread(table: Table, plan: Plan, column: str) -> Table:
         Names the outcome and the ids.
     column
         Says whose answer a row is.
+    unread
+        The outcome is not to be looked at, and need not be there.
 
     Returns
     -------
@@ -66,34 +68,53 @@ def spread(table: Table, plan: Plan, column: str) -> Table:
     Raises
     ------
     InputError
-        There is no id, a row has no id or no model, there is one model only, or the plan names a
-        column that differs between models.
+        There is no id, a row has no id or no model, there is one model only, a model has repeats or
+        lacks an example and the plan does not say what to do, or the plan names a column that
+        differs within an example.
     """
     find_column(table, column, "--model-column")
-    outcome = find_column(table, plan.outcome_column, f"--{plan.outcome_kind}")
+    outcome = _outcome(table, plan, unread)
     _check_ids(table, plan)
     places = _places(table, plan, column)
-    if len(places.names) < 2:
+    if len(places.models) < 2:
         raise InputError(
-            f"--model-column {column}: every row is of {places.names[0]!r}; with one model leave "
-            "the option out"
+            f"--model-column {column}: every row is of {places.models[0][0]!r}; with one model "
+            "leave the option out"
         )
-    base = table.take(places.first)
     varying = _varying(table, places, {column, outcome.name})
     _check_facts(table, plan, places, varying)
+    notes = list(table.notes)
+    made: list[Column] = []
+    for model, rows in places.models:
+        called = _called(model, table, column, outcome.name)
+        speaking = rows[_row_of_each(table.take(rows), plan, model, unread)]
+        if len(speaking) < len(rows):
+            notes.append(
+                f"{model}: {len(rows)} rows reduced to {len(speaking)} examples by --repeats "
+                f"{plan.repeats}"
+            )
+        notes += _absent(table, plan, places, model, places.example[speaking])
+        codes = np.full(len(places.first), -1, outcome.codes.dtype)
+        codes[places.example[speaking]] = outcome.codes[speaking]
+        made.append(replace(outcome, name=called, codes=codes))
+    base = table.take(places.first)
     columns: dict[str, Column] = {}
-    names: list[str] = []
     for name, old in base.columns.items():
         if name == outcome.name:
-            for number, model in enumerate(places.names):
-                called = model if _free(model, table, (column, name)) else f"{column}={model}"
-                names.append(called)
-                columns[called] = _outcome_of(outcome, called, places, number)
+            columns |= {new.name: new for new in made}
         elif name != column:
-            columns[name] = replace(old, origin="varies") if name in varying else old
-    kept = f"{table.n} rows of {len(names)} models are {base.n} examples side by side"
-    made = replace(base, columns=columns, notes=(*base.notes, kept))
-    return marked(made, plan, names)
+            said = _no_fact(table, plan, places, varying[name]) if name in varying else None
+            columns[name] = replace(old, unusable=old.unusable or said)
+    columns |= {new.name: new for new in made}  # a plan's outcome may not be there yet
+    names = [new.name for new in made]
+    notes.append(f"{table.n} rows of {len(names)} models are {base.n} examples side by side")
+    return marked(replace(base, columns=columns, notes=tuple(notes)), plan, names)
+
+
+def _outcome(table: Table, plan: Plan, unread: bool) -> Column:
+    if unread and plan.outcome_column not in table.columns:
+        return missing_column(plan.outcome_column, table.n)
+    return find_column(table, plan.outcome_column, f"--{plan.outcome_kind}")
 
 
 def _check_ids(table: Table, plan: Plan) -> None:
@@ -116,49 +137,90 @@ def _check_ids(table: Table, plan: Plan) -> None:
 
 def _places(table: Table, plan: Plan, column: str) -> _Places:
     codes = complete_codes(table, column, "--model-column")
-    found, first_seen, model = np.unique(codes, return_index=True, return_inverse=True)
-    order = np.argsort(first_seen)
-    number = np.empty_like(order)
-    number[order] = np.arange(len(order))
-    model = number[model]
     texts = as_text(table.columns[column])
+    found, first_seen = np.unique(codes, return_index=True)
+    models = [
+        (texts[int(code)], np.flatnonzero(codes == code)) for code in found[np.argsort(first_seen)]
+    ]
     example = example_of_row(table, plan)
-    # The how-manieth row of its model and example each row is.
-    pair = example * len(found) + model
-    by_pair = np.argsort(pair, kind="stable")
-    starts = np.flatnonzero(np.diff(pair[by_pair], prepend=-1))
-    sizes = np.diff(starts, append=len(pair))
-    repeat = np.empty(len(pair), np.intp)
-    repeat[by_pair] = np.arange(len(pair)) - np.repeat(starts, sizes)
-    key = example * (int(repeat.max()) + 1) + repeat
-    _, first, place = np.unique(key, return_index=True, return_inverse=True)
-    return _Places(model, [texts[int(found[m])] for m in order], place, first)
+    return _Places(models, example, np.unique(example, return_index=True)[1])
 
 
-def _free(name: str, table: Table, going: tuple[str, str]) -> bool:
-    return name not in table.columns or name in going
+def _called(model: str, table: Table, column: str, outcome: str) -> str:
+    taken = table.columns.keys() - {column, outcome}
+    if model not in taken:
+        return model
+    called = f"{column}={model}"
+    if called in taken:
+        raise InputError(
+            f"--model-column {column}: the outcome of {model!r} can be called neither {model!r} "
+            f"nor {called!r}, since there are columns of these names; rename one"
+        )
+    return called
 
 
-def _outcome_of(outcome: Column, name: str, places: _Places, number: int) -> Column:
-    rows = np.flatnonzero(places.model == number)
-    codes = np.full(len(places.first), -1, outcome.codes.dtype)
-    codes[places.place[rows]] = outcome.codes[rows]
-    return replace(outcome, name=name, codes=codes)
+def _row_of_each(table: Table, plan: Plan, model: str, unread: bool) -> NDArray[np.intp]:
+    """The rows of one model's table that speak for its examples."""
+    try:
+        return row_of_each(table, plan, unread=unread)
+    except InputError as error:
+        raise InputError(f"model {model!r}: {error}") from error
 
 
-def _varying(table: Table, places: _Places, going: set[str]) -> dict[str, int]:
-    """Columns that differ within an example, each with the first row that does."""
-    reference = places.first[places.place]
-    found: dict[str, int] = {}
+def _absent(
+    table: Table, plan: Plan, places: _Places, model: str, having: NDArray[np.intp]
+) -> list[str]:
+    """What to say of the examples that a model has no row for."""
+    lacking = np.setdiff1d(np.arange(len(places.first)), having)
+    if not len(lacking):
+        return []
+    shown = ", ".join(_id(table, plan, row) for row in places.first[lacking[:_SHOWN]].tolist())
+    more = ", ..." if len(lacking) > _SHOWN else ""
+    said = f"{model} has no row for {len(lacking)} of {len(places.first)} examples: {shown}{more}"
+    if plan.missing_outcome == "refuse":
+        raise InputError(
+            f"{said}; choose --missing-outcome drop (leave these examples out for all models) or "
+            "--missing-outcome wrong (count them as its errors)"
+        )
+    dropped = plan.missing_outcome == "drop"
+    return [f"{said}; {'left out for all models' if dropped else 'counted as its errors'}"]
+
+
+def _id(table: Table, plan: Plan, row: int) -> str:
+    columns = [table.columns[name] for name in id_columns(table, plan)]
+    return " / ".join(as_text(column)[int(column.codes[row])] for column in columns)
+
+
+def _varying(table: Table, places: _Places, going: set[str]) -> dict[str, NDArray[np.intp]]:
+    """Columns that differ within an example, each with the rows that differ from its first."""
+    reference = places.first[places.example]
+    found: dict[str, NDArray[np.intp]] = {}
     for name, column in table.columns.items():
         if name not in going:
             differ = np.flatnonzero(column.codes != column.codes[reference])
             if len(differ):
-                found[name] = int(differ[0])
+                found[name] = differ
     return found
 
 
-def _check_facts(table: Table, plan: Plan, places: _Places, varying: dict[str, int]) -> None:
+def _no_fact(table: Table, plan: Plan, places: _Places, differ: NDArray[np.intp]) -> str:
+    row = int(differ[0])
+    many = len(np.unique(places.example[differ]))
+    rows = f"{_id(table, plan, row)!r}, {_both(table, places, row)}"
+    return (
+        f"differs between the rows of one example, so it is no fact of the example: in {many} of "
+        f"{len(places.first)} examples, the first {rows}"
+    )
+
+
+def _both(table: Table, places: _Places, row: int) -> str:
+    """Where the first row of an example and another one stand."""
+    return f"{table.where(int(places.first[places.example[row]]))} and {table.where(row)}"
+
+
+def _check_facts(
+    table: Table, plan: Plan, places: _Places, varying: dict[str, NDArray[np.intp]]
+) -> None:
     roles = {
         "--split-column": (plan.split_column,),
         "--stratify": (plan.stratify,),
@@ -172,10 +234,9 @@ def _check_facts(table: Table, plan: Plan, places: _Places, varying: dict[str, i
     for option, names in roles.items():
         for name in names:
             if name in varying:
-                row = varying[name]
-                other = int(places.first[places.place[row]])
+                row = int(varying[name][0])
                 raise InputError(
-                    f"{option} {name}: it differs between the models for one example "
-                    f"({table.where(other)} and {table.where(row)}), so it is no fact of the "
-                    "example that models could be compared by"
+                    f"{option} {name}: it differs between the rows of example "
+                    f"{_id(table, plan, row)!r} ({_both(table, places, row)}), so it is no fact of "
+                    "the example that models could be compared by"
                 )

@@ -134,7 +134,12 @@ def test_rows_of_each_model_are_put_side_by_side() -> None:
         assert one["audit"]["descriptors"] == other["audit"]["descriptors"]
     # It differs from model to model, so it is no fact of the example.
     reasons = {e["column"]: e["reason"] for e in made["models"][0]["audit"]["not_used"]}
-    assert reasons["answer_length"].startswith("differs between models")
+    lengths = frame[[f"resp_words_{m.removeprefix('correct_')}" for m in SYSTEMS[:2]]]
+    many = int(lengths.nunique(axis=1, dropna=False).gt(1).sum())
+    assert reasons["answer_length"] == (
+        "differs between the rows of one example, so it is no fact of the example: in "
+        f"{many} of 1319 examples, the first 'gsm8k-test-0', DataFrame row 1 and DataFrame row 1320"
+    )
     # The same whatever order the rows come in, as long as each example's first rows do.
     mixed = table.sort_values(["id", "model"], key=lambda c: c.map(str), kind="stable")
     mixed["order"] = mixed["id"].str.removeprefix("gsm8k-test-").astype(int)
@@ -185,7 +190,7 @@ def test_an_example_counts_when_every_model_has_an_outcome(small: pd.DataFrame) 
         [small.assign(model=m, bad=small[m])[["id", "hard", "model", "bad"]] for m in "xy"],
         ignore_index=True,
     ).drop([7, 130])
-    with pytest.raises(InputError, match="missing"):
+    with pytest.raises(InputError, match=r"^x has no row for 1 of 120 examples: e7; choose --miss"):
         janus_jax.compare(rows, error="bad", model_column="model", **FEW)
     result = janus_jax.compare(
         rows, error="bad", model_column="model", missing_outcome="drop", **FEW
@@ -210,6 +215,87 @@ def test_repeats_are_reduced_for_each_model(small: pd.DataFrame) -> None:
             data = result.audits[name].to_dict()["data"]
             errors = data["discovery"]["errors"] + data["holdout"]["errors"]
             assert errors == int(expected.sum())
+
+
+def unequal() -> pd.DataFrame:
+    """Rows of two models: y has one to three for an example, x one; some outcomes are missing."""
+    rng = np.random.default_rng(17)
+    rows = [
+        {"id": f"e{i}", "hard": i % 3 == 0, "model": model, "bad": bool(rng.random() < 0.4)}
+        for i in range(150)
+        for model in ("x", *["y"] * int(rng.choice([1, 3])))
+    ]
+    table = pd.DataFrame(rows).astype({"bad": object})
+    table.loc[rng.choice(len(table), 12, replace=False), "bad"] = None
+    absent = (table.id == "e10") & (table.model == "y") | (table.id == "e20") & (table.model == "x")
+    return table[~absent].sample(frac=1, random_state=3).reset_index(drop=True)
+
+
+def reduced(values: pd.Series, repeats: str, missing: str) -> float:
+    """Whether an example is wrong, 1 or 0, by its repeats in the order of rows; nan: unknown."""
+    wrong = [(1.0 if missing == "wrong" else np.nan) if v is None else float(v) for v in values]
+    if repeats == "first":
+        return wrong[0]
+    known = [w for w in wrong if not np.isnan(w)]
+    if not known:
+        return np.nan
+    return {
+        "any": min(known),
+        "all": max(known),
+        "majority": np.nan if sum(known) * 2 == len(known) else float(sum(known) * 2 > len(known)),
+    }[repeats]
+
+
+@pytest.mark.parametrize("repeats", ["any", "all", "first", "majority"])
+@pytest.mark.parametrize("missing", ["drop", "wrong"])
+def test_models_may_have_unequal_repeats(repeats: str, missing: str) -> None:
+    table = unequal()
+    if (repeats, missing) == ("majority", "drop"):  # two of three known and unlike would be a tie
+        table = table[table.bad.notna()]
+        counts = table.groupby(["id", "model"]).bad.transform("size")
+        table = table[counts % 2 == 1].reset_index(drop=True)
+    options: dict[str, Any] = {"error": "bad", "repeats": repeats, "missing_outcome": missing}
+    result = janus_jax.compare(table, model_column="model", **options, **FEW)
+    expected = table.groupby(["id", "model"], sort=False).bad.agg(
+        lambda values: reduced(values, repeats, missing)
+    )
+    wide = expected.unstack().astype(float)
+    wide = wide.fillna(1.0) if missing == "wrong" else wide.dropna()
+    assert 100 < len(wide) <= 150
+    hard = wide.index.str.removeprefix("e").astype(int) % 3 == 0
+    for model in "xy":
+        document = result.audits[model].to_dict()
+        parts = [document["data"][part] for part in ("discovery", "holdout")]
+        assert sum(part["n"] for part in parts) == len(wide)
+        assert sum(part["errors"] for part in parts) == wide[model].sum()
+        (only,) = document["descriptors"]
+        inside = [only[part] for part in ("discovery", "holdout")]
+        assert sum(part["on"] for part in inside) == hard.sum()
+        assert sum(part["errors_on"] for part in inside) == wide[model][hard].sum()
+
+
+def test_missing_rows_and_values_are_named_by_the_model_that_lacks_them() -> None:
+    table = unequal()
+    options: dict[str, Any] = {"error": "bad", "model_column": "model", "repeats": "any"}
+    lacks = table[table.bad.isna()]
+    first = lacks[lacks.model == table.model[0]]
+    rows = ", ".join(str(row + 1) for row in first.index)
+    with pytest.raises(
+        InputError,
+        match=rf"^model '{table.model[0]}': outcome column 'bad' has {len(first)} missing values in"
+        rf" \d+ rows: ids {', '.join(first.id)} \(DataFrame rows {rows}\)",
+    ):
+        janus_jax.compare(table, **options, **FEW)
+    known = table[table.bad.notna()].reset_index(drop=True)
+    with pytest.raises(InputError, match=r"^. has no row for \d+ of 150 examples: e\d+"):
+        janus_jax.compare(known, **options, **FEW)
+    with pytest.raises(InputError, match=r"^model 'y': id column 'id' repeats: "):
+        janus_jax.compare(known, error="bad", model_column="model", **FEW)
+    notes = janus_jax.compare(table, missing_outcome="wrong", **options, **FEW).document["models"][
+        0
+    ]["audit"]["notes"]
+    assert "y has no row for 1 of 150 examples: e10; counted as its errors" in notes
+    assert "x has no row for 1 of 150 examples: e20; counted as its errors" in notes
 
 
 @pytest.mark.parametrize(
@@ -245,7 +331,7 @@ def test_a_model_that_is_never_wrong_is_refused_and_a_pair_that_never_differs_is
 def test_a_fact_that_differs_between_models_cannot_be_named(small: pd.DataFrame) -> None:
     rows = pd.concat([small.assign(model=m, bad=small[m], tokens=i) for i, m in enumerate("xy")])
     rows = rows.drop(columns=["x", "y"])
-    with pytest.raises(InputError, match=r"--include tokens: it differs between the models"):
+    with pytest.raises(InputError, match=r"--include tokens: it differs between the rows of ex"):
         janus_jax.compare(rows, error="bad", model_column="model", include="tokens", **FEW)
     with pytest.raises(InputError, match=r"--model-column model needs --id COL"):
         janus_jax.compare(rows.drop(columns="id"), error="bad", model_column="model", **FEW)
@@ -332,6 +418,13 @@ def test_a_plan_for_rows_of_each_model(small: pd.DataFrame, tmp_path: Path) -> N
     options = ("--error", "bad", "--model-column", "model")
     run = cli.call("plan", path, *options, *cli.FAST[2:], "--out", plan)
     assert run.status == 0, run.err
+    said = [line for line in run.out.splitlines() if line.startswith("not used")]
+    assert said == ["not used: x: an outcome, not read", "not used: y: an outcome, not read"]
+    # The outcome need not be there yet, and what it holds plays no part.
+    before = tmp_path / "before.csv"
+    rows.drop(columns="bad").to_csv(before, index=False)
+    again = cli.call("plan", before, *options, *cli.FAST[2:], "--out", "-")
+    assert again.out == plan.read_text("utf-8")
     planned = cli.audit(path, "--plan", plan, *cli.FAST[:2])
     free = cli.audit(path, *options, *cli.FAST)
     assert planned["plan"]["model_column"] == "model"
