@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from janus_jax.library import Part
 from janus_jax.prepare import Prepared
 from janus_jax.ranking import FINDINGS
-from janus_jax.statistic import FILTER, Margins
+from janus_jax.statistic import FILTER
 
 GROUPED: Final = 1000
 """Findings that are grouped, the first in rank: nobody reads more, and the work grows with their
@@ -46,8 +46,8 @@ def families(prepared: Prepared, ranked: Sequence[dict[str, Any]]) -> list[dict[
     list of dict
         ``lead`` and ``members`` for each family, in the order of their leads; members in rank
         order, the lead first. ``phi`` and ``both`` compare a member with its lead;
-        ``beside_lead`` is what is left of it among examples that are alike in the lead, null for
-        the lead itself and where no such examples differ in the member. ``nearest`` is the finding
+        ``beside_lead`` is its mean lift among examples that are alike in the lead, null for the
+        lead itself and where no such examples differ in the member. ``nearest`` is the finding
         with the largest phi**2 of all, null beyond the first :data:`COMPARED` and for a single one.
     """
     found = [entry for entry in ranked if entry["status"] in FINDINGS][:GROUPED]
@@ -165,16 +165,23 @@ def _phi(n: int, both: int, on: int, other: int) -> float:
 def _beside(
     inside: NDArray[np.bool_], lead: NDArray[np.bool_], errors: NDArray[np.bool_]
 ) -> float | None:
-    """The lift of a member adjusted for its lead, as if lead and rest were strata of shuffles.
+    """The mean lift of a member inside and outside its lead, by Mantel and Haenszel's weights.
+
+    With n_s examples, n1_s of them in the member and n0_s not, of which a_s and b_s are errors, the
+    lifts ``a_s / n1_s - b_s / n0_s`` are averaged with weights ``n1_s n0_s / n_s``: examples are
+    compared only with those that are alike in the lead. The stratum-adjusted lift that is screened
+    with ``--strata`` would not do here: it has the same numerator, over ``n1 n0 / n`` of all
+    examples, so what goes with its lead would look small however much it matters within it.
 
     None where neither of the two has examples both inside and outside the member.
     """
-    strata = [side for side in (lead, ~lead) if side.any()]
-    sizes, on, wrong = (
-        tuple(int(np.count_nonzero(kind & side)) for side in strata)
-        for kind in (np.ones_like(lead), inside, errors)
-    )
-    if not any(0 < k < n for n, k in zip(sizes, on, strict=True)):
-        return None
-    margins = Margins(sizes, on, wrong, "lift")
-    return float(margins.lift(int(np.count_nonzero(inside & errors))))
+    excess, weight = Fraction(0), Fraction(0)
+    for side in (lead, ~lead):
+        n, on, wrong, both = (
+            int(np.count_nonzero(kind & side))
+            for kind in (np.ones_like(lead), inside, errors, inside & errors)
+        )
+        if n:
+            excess += both - Fraction(wrong * on, n)
+            weight += Fraction(on * (n - on), n)
+    return float(excess / weight) if weight else None

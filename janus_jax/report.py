@@ -386,9 +386,9 @@ def _overlapping(document: Document) -> Iterator[str]:
         f"The {grouped} findings are {len(families)} "
         f"{'family' if len(families) == 1 else 'families'}: findings whose memberships correlate "
         "with that of a stronger one, the lead of the family (phi squared is 1/4 or more), may be "
-        "faces of one pattern. The lift beside the lead is what is left of the "
-        f"{split} lift among examples that are alike in the lead; a dash: none of those differ in "
-        "the finding."
+        f"faces of one pattern. The lift beside the lead is the {split} lift when examples are "
+        "compared only with those that are alike in the lead; a dash: none of those differ in the "
+        "finding."
     )
     yield ""
     yield from table_lines(

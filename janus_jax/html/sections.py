@@ -141,7 +141,7 @@ _FAMILY_HEADER = (
     "on in both",
     "discovery lift",
     "holdout lift",
-    "left beside lead",
+    "lift beside lead",
 )
 
 
@@ -161,9 +161,10 @@ def families(document: Document) -> dict[str, Any] | None:
     if several:
         intro += (
             "Findings whose phi with a stronger one is at least 0.5 (or at most -0.5) are put into "
-            "its family, as they may be faces of one pattern. \u201cLeft beside lead\u201d is what "
-            f"remains of a member\u2019s {split} lift among examples that are alike in the lead: "
-            "near zero, it adds nothing that the lead does not already say."
+            "its family, as they may be faces of one pattern. \u201cLift beside lead\u201d is a "
+            f"member\u2019s {split} lift when examples are compared only with those that are alike "
+            "in the lead: near zero, it adds little to what the lead already says. Few examples may "
+            "be left for that comparison, so read it as a hint."
         )
     else:
         intro += (

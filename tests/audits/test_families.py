@@ -50,16 +50,19 @@ def by_leads(names: Sequence[str], members: Mapping[str, Bits]) -> list[list[str
 
 
 def beside(inside: Bits, lead: Bits, errors: Bits) -> float | None:
-    """(a - mu) n / (n1 n0), mu the sum of E_s n1_s / n_s over the lead's two strata."""
-    n, on = len(inside), int(inside.sum())
-    mu, contrast = Fraction(0), False
+    """Mantel and Haenszel's risk difference, over the lead's two strata (Greenland, Robins 1985)."""
+    top, weights = Fraction(0), Fraction(0)
     for s in (lead, ~lead):
-        if s.any():
-            k = int((inside & s).sum())
-            mu += Fraction(int((errors & s).sum()) * k, int(s.sum()))
-            contrast |= 0 < k < int(s.sum())
-    a = int((inside & errors).sum())
-    return float((a - mu) * n / (on * (n - on))) if contrast else None
+        on, off = int((inside & s).sum()), int((~inside & s).sum())
+        if on and off:
+            rates = [
+                Fraction(int((errors & side & s).sum()), int((side & s).sum()))
+                for side in (inside, ~inside)
+            ]
+            weight = Fraction(on * off, on + off)
+            top += weight * (rates[0] - rates[1])
+            weights += weight
+    return float(top / weights) if weights else None
 
 
 def ranked(result: cli.Result) -> list[cli.Result]:
@@ -221,6 +224,36 @@ def test_every_member_overlaps_with_its_lead(tmp_path: Path) -> None:
     sizes = sorted(len(family["members"]) for family in result["families"])
     strongest = ranked(result)[0]["name"]
     assert sizes == ([3] if strongest == "b" else [1, 2])
+
+
+def test_a_cause_does_not_look_like_an_echo_of_its_sign(tmp_path: Path) -> None:
+    """b makes the errors and a is a sign of it; a, the better measured, leads.
+
+    Within a as outside it b's error rate is higher by 0.5, which is what must be shown: divided by
+    the spread of b over all examples it would be 0.18.
+    """
+    # (a, b, error): how many.
+    cells = {
+        (1, 1, 1): 90,
+        (1, 1, 0): 10,
+        (1, 0, 1): 8,
+        (1, 0, 0): 12,
+        (0, 1, 1): 14,
+        (0, 1, 0): 6,
+        (0, 0, 1): 20,
+        (0, 0, 0): 80,
+    }
+    rows = [key for key, many in cells.items() for _ in range(many)]
+    columns = {
+        name: made.words([row[i] for row in rows]) for i, name in enumerate(("a", "b", "error"))
+    }
+    columns["error"] = [row[2] for row in rows]  # pyright: ignore[reportArgumentType]
+    result = cli.whole(made.write(tmp_path / "echo.csv", columns))
+    (family,) = result["families"]
+    left = {m["name"]: m["beside_lead"] for m in family["members"] if m["beside_lead"] is not None}
+    (member,) = left  # both strata weigh 100 * 20 / 120
+    assert left[member] == pytest.approx(0.5 if member == "b" else (0.2 + 0.2) / 2, abs=1e-12)
+    assert member == "a" or family["lead"] == "a"
 
 
 def test_missing_outcomes_do_not_count(tmp_path: Path) -> None:
