@@ -55,6 +55,49 @@ def newcombe(errors_on: int, on: int, errors_off: int, off: int) -> tuple[float,
     return max(-1.0, lift - down), min(1.0, lift + up)  # the last bit can stand out by a rounding
 
 
+def paired_difference(
+    first_on: int, second_on: int, on: int, first_off: int, second_off: int, off: int
+) -> tuple[float, float]:
+    """95% interval of the difference of two models' lifts on the same examples.
+
+    Inside the slice as outside it, the two error rates are paired; their difference depends only on
+    the examples that exactly one of the models gets wrong. Each gets the adjusted Wald interval of
+    D. G. Bonett and R. M. Price, "Adjusted Wald confidence interval for a difference of binomial
+    proportions based on paired data", Journal of Educational and Behavioral Statistics 37 (2012)
+    479-488 (one more of each kind of such examples, two more examples); inside and outside are
+    independent, so their centres are subtracted and their variances added.
+
+    Parameters
+    ----------
+    first_on, second_on
+        Examples inside the slice that only the first, and only the second model gets wrong.
+    on
+        Examples inside the slice, at least 1.
+    first_off, second_off, off
+        The same outside it.
+
+    Returns
+    -------
+    tuple of float
+        The lower and the upper limit, each in [-2, 2].
+
+    Examples
+    --------
+    >>> [round(limit, 3) for limit in paired_difference(30, 10, 100, 20, 20, 300)]
+    [0.07, 0.322]
+    """
+    inside, variance_on = _paired(first_on, second_on, on)
+    outside, variance_off = _paired(first_off, second_off, off)
+    half = _Z * math.sqrt(variance_on + variance_off)
+    return max(-2.0, inside - outside - half), min(2.0, inside - outside + half)
+
+
+def _paired(first: int, second: int, n: int) -> tuple[float, float]:
+    """Centre and variance of the adjusted difference of two paired rates."""
+    n += 2
+    return (first - second) / n, ((first + second + 2) * n - (first - second) ** 2) / (n * n * n)
+
+
 def effect(
     discovery: Counts, holdout: Counts, *, selected: bool, confirmed: bool, independent: bool
 ) -> dict[str, Any]:

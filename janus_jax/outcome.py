@@ -41,13 +41,17 @@ class Examples:
     rows: NDArray[np.intp]
 
 
-def read_examples(table: Table, plan: Plan, facts: Sequence[str]) -> Examples:
+def read_examples(
+    table: Table, plan: Plan, facts: Sequence[str], *, one_sided: bool = False
+) -> Examples:
     """Read outcomes and ids, and reduce repeats as the plan says.
 
     Parameters
     ----------
     facts
         Columns that must agree between repeats of one example: those that are used.
+    one_sided
+        All examples may be right, or all wrong.
 
     Raises
     ------
@@ -64,7 +68,7 @@ def read_examples(table: Table, plan: Plan, facts: Sequence[str]) -> Examples:
         notes.append(f"{table.n} rows reduced to {len(first)} examples by --repeats {plan.repeats}")
         errors = _reduced(ids, errors, first, plan.repeats)
         table = table.take(first)
-    _check_both_outcomes(errors, column.name)
+    _check_outcomes(errors, column.name, one_sided=one_sided)
     return Examples(table, errors, missing, tuple(notes), first)
 
 
@@ -332,11 +336,11 @@ def _majority(ids: _Ids, errors: NDArray[np.int8], first: NDArray[np.intp]) -> N
     return np.where(wrong > right, 1, np.where(right > wrong, 0, -1)).astype(np.int8)
 
 
-def _check_both_outcomes(errors: NDArray[np.int8], name: str) -> None:
+def _check_outcomes(errors: NDArray[np.int8], name: str, *, one_sided: bool) -> None:
     known = errors[errors >= 0]
     if not len(known):
         raise InputError(f"outcome column {name!r} has no value in any row")
-    if (known == known[0]).all():
+    if not one_sided and (known == known[0]).all():
         side = "wrong" if known[0] else "right"
         raise InputError(
             f"outcome column {name!r} has a single value: all {len(known)} examples are {side}, so "

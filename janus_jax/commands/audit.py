@@ -87,7 +87,6 @@ def add(commands: Commands) -> None:
     )
     group.add_argument(
         "--differences",
-        default="first",
         metavar="PAIRS",
         help="of several models: also audit what one gets wrong and another right, for the first "
         "against each other (first, the default), all pairs, or none",

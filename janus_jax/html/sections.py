@@ -162,9 +162,9 @@ def families(document: Document) -> dict[str, Any] | None:
         intro += (
             "Findings whose phi with a stronger one is at least 0.5 (or at most -0.5) are put into "
             "its family, as they may be faces of one pattern. \u201cLift beside lead\u201d is a "
-            f"member\u2019s {split} lift when examples are compared only with those that are alike "
-            "in the lead: near zero, it adds little to what the lead already says. Few examples may "
-            "be left for that comparison, so read it as a hint."
+            f"member\u2019s {split} lift when examples are compared only with those alike in the "
+            "lead: near zero, it adds little to what the lead already says. Few examples may be "
+            "left for that comparison, so read it as a hint."
         )
     else:
         intro += (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, Unpack, get_args
+from typing import Any, Final, Literal, Unpack, cast, get_args
 
 import numpy as np
 
@@ -31,7 +31,8 @@ from janus_jax.reading import read, read_options
 from janus_jax.record import Stopwatch
 from janus_jax.result import AuditResult
 from janus_jax.screen import Screened, screen_several
-from janus_jax.several.document import Answered, comparison_document, pair_name
+from janus_jax.several.answered import Answered, Difference, pair_name
+from janus_jax.several.document import comparison_document
 from janus_jax.several.preparing import Asked, for_outcome, prepare_several
 from janus_jax.several.result import Comparison
 from janus_jax.slice_examples import check_shown
@@ -106,12 +107,7 @@ def compare(
         ),
         differences=differences,
     )
-    if isinstance(result, AuditResult):
-        raise InputError(
-            "one outcome was named, so there is nothing to compare: name several "
-            '(correct=["a", "b"]), or use janus_jax.audit'
-        )
-    return result
+    return cast("Comparison", result)  # a single outcome is refused where differences are asked for
 
 
 def run_comparison(
@@ -120,7 +116,7 @@ def run_comparison(
     planned: Planned | None = None,
     setting: Setting | None = None,
     *,
-    differences: Differences = "first",
+    differences: Differences | None = None,
     ready: Callable[[Sequence[str]], None] | None = None,
 ) -> AuditResult | Comparison:
     """Audit one model or several, whatever the outcome names.
@@ -130,27 +126,35 @@ def run_comparison(
     source, plan, planned, setting
         As for :func:`janus_jax.auditing.run_audit`.
     differences
-        As for :func:`compare`.
+        As for :func:`compare`; not for a single model.
     ready
         Called with the names of all outcomes, when there are several models, before anything is
         computed.
     """
     clock, setting = Stopwatch(), setting or Setting()
     check_setting(setting)
-    if differences not in DIFFERENCES:
+    if differences not in (*DIFFERENCES, None):
         raise InputError(f"--differences {differences!r} is not one of {', '.join(DIFFERENCES)}")
     before = planned.log if planned else None
     table, plan = read(source, setting.reading, plan, before, several=True)
     if not table.outcomes:
+        if differences is not None:
+            raise InputError(
+                f"--{plan.outcome_kind} names one outcome, {plan.outcome_column!r}, so there is "
+                f"nothing to compare: name several (--{plan.outcome_kind} A,B; in Python "
+                f'{plan.outcome_kind}=["A", "B"]), or leave --differences out (in Python: '
+                "janus_jax.audit)"
+            )
         return audit_table(table, plan, planned, setting, clock)
     shown = check_shown(table, setting.examples)
-    models = prepare_several(table, plan, planned)
-    others, skipped = _differences(models, differences)
-    asked = [*models, *(other.asked for other in others)]
+    models, left_out = prepare_several(table, plan, planned)
+    others = _differences(models, differences or "first")
+    asked = [*models, *(other.asked for other in others if other.asked)]
     if ready is not None:
         ready([one.name for one in asked])
     shuffled = _shuffled(asked, plan)
-    warnings, own = _warnings(models, others, shuffled, planned)
+    warnings, own = _warnings(asked, len(models), shuffled, planned)
+    warnings = [*left_out, *warnings]
     tell(warnings, planned, setting)
     chosen, reasons = choose_backend(plan, models[0].prepared, setting)
     screened = _screen(asked, shuffled, plan, chosen, setting.running)
@@ -162,11 +166,10 @@ def run_comparison(
         )
         for one, found, said in zip(asked, screened, own, strict=True)
     ]
-    pairs = zip(others, answered[len(models) :], strict=True)
+    rest = iter(answered[len(models) :])
     document = comparison_document(
         answered[: len(models)],
-        [(other.wrong, other.right, answer) for other, answer in pairs],
-        skipped,
+        [Difference(o.wrong, o.right, next(rest) if o.asked else None) for o in others],
         plan,
         planned,
         warnings,
@@ -177,26 +180,21 @@ def run_comparison(
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """What one model gets wrong and the other right, as an outcome."""
+    """What one model gets wrong and the other right, as an outcome; None where it never happens."""
 
     wrong: str
     right: str
-    asked: Asked
+    asked: Asked | None
 
 
-def _differences(
-    models: Sequence[Asked], which: Differences
-) -> tuple[list[_Difference], list[tuple[str, str, str]]]:
-    """The outcomes of pairs, and the pairs that never differ so, with the reason."""
+def _differences(models: Sequence[Asked], which: Differences) -> list[_Difference]:
+    """The outcomes of pairs, both ways for each."""
     found: list[_Difference] = []
-    skipped: list[tuple[str, str, str]] = []
     for a, b in _pairs(models, which):
         first, second = a.prepared.examples.errors, b.prepared.examples.errors
         errors = np.where(first < 0, -1, (first == 1) & (second == 0)).astype(np.int8)
-        known = errors[errors >= 0]
-        if (known == known[0]).all():
-            how = "always" if known[0] else "never"
-            skipped.append((a.name, b.name, f"{how} on these examples"))
+        if not (errors == 1).any():
+            found.append(_Difference(a.name, b.name, None))
             continue
         name = pair_name(a.name, b.name)
         notes = (f"an error is an example that {a.name} gets wrong and {b.name} right",)
@@ -208,7 +206,7 @@ def _differences(
         selection = replace(prepared.selection, not_used=not_used)
         prepared = replace(prepared, selection=selection)
         found.append(_Difference(a.name, b.name, Asked(name, plan, prepared)))
-    return found, skipped
+    return found
 
 
 def _pairs(models: Sequence[Asked], which: Differences) -> Iterator[tuple[Asked, Asked]]:
@@ -226,18 +224,17 @@ def _shuffled(asked: Sequence[Asked], plan: Plan) -> Problem:
 
 
 def _warnings(
-    models: Sequence[Asked],
-    others: Sequence[_Difference],
+    asked: Sequence[Asked],
+    models: int,
     shuffled: Problem,
     planned: Planned | None,
 ) -> tuple[list[str], list[list[str]]]:
     """What to say of the design, once for all, and what each audit says of itself."""
     start = list(remarks(planned)) if planned else []
-    asked = [*models, *(other.asked for other in others)]
     own: list[list[str]] = []
     by_text: dict[str, list[str]] = {}
     for number, (one, alone) in enumerate(zip(asked, apart(shuffled), strict=True)):
-        said = design_warnings(one.plan, one.prepared, alone, read=number < len(models))
+        said = design_warnings(one.plan, one.prepared, alone, read=number < models)
         own.append([*start, *said])
         for text in said:
             by_text.setdefault(text, []).append(one.name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,30 +11,16 @@ import numpy as np
 from janus_jax.document import plan_section
 from janus_jax.plan import Plan
 from janus_jax.plans.planned import Planned
-from janus_jax.prepare import Prepared
 from janus_jax.ranking import FINDINGS, by_rank
+from janus_jax.several.answered import Answered, Difference
+from janus_jax.several.pairs import pairs
 
 SCHEMA = "janus-jax/comparison/1"
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """One audited outcome: its name, the errors it was made of, its audit's document."""
-
-    name: str
-    prepared: Prepared
-    document: dict[str, Any]
-
-
-def pair_name(wrong: str, right: str) -> str:
-    """What the outcome of a pair of models is called."""
-    return f"{wrong} wrong, {right} right"
-
-
 def comparison_document(
     models: Sequence[Answered],
-    differences: Sequence[tuple[str, str, Answered]],
-    skipped: Sequence[tuple[str, str, str]],
+    differences: Sequence[Difference],
     plan: Plan,
     planned: Planned | None,
     warnings: Sequence[str],
@@ -47,9 +32,7 @@ def comparison_document(
     models
         The models, in the order named.
     differences
-        Of each audited pair, who is wrong, who is right, and the audit.
-    skipped
-        Of each pair that was not audited, who is wrong, who is right, and why.
+        What one of two models gets wrong and the other right, both ways for each two.
     """
     data = dict(models[0].document["data"])
     for part in ("discovery", "holdout"):
@@ -69,33 +52,22 @@ def comparison_document(
             for which, part in enumerate(("discovery", "holdout"))
             if which < len(models[0].prepared.parts)
         },
-        "differences": [
-            *(
-                {
-                    "wrong": wrong,
-                    "right": right,
-                    "name": one.name,
-                    "errors": _errors(one),
-                    "reason": None,
-                    "audit": one.document,
-                }
-                for wrong, right, one in differences
-            ),
-            *(
-                {
-                    "wrong": wrong,
-                    "right": right,
-                    "name": pair_name(wrong, right),
-                    "errors": None,
-                    "reason": reason,
-                    "audit": None,
-                }
-                for wrong, right, reason in skipped
-            ),
-        ],
+        "differences": [_difference(one) for one in differences],
+        "pairs": pairs(models, differences, independent=plan.cluster is None),
         "findings": list(_findings(models, differences, plan.statistic)),
         "warnings": list(warnings),
-        "notes": list(_notes(models, plan)),
+        "notes": list(_notes(models, differences, plan)),
+    }
+
+
+def _difference(one: Difference) -> dict[str, Any]:
+    return {
+        "wrong": one.wrong,
+        "right": one.right,
+        "name": one.name,
+        "errors": _errors(one.answered) if one.answered else None,
+        "reason": None if one.answered else "never on these examples",
+        "audit": one.answered.document if one.answered else None,
     }
 
 
@@ -119,11 +91,11 @@ def _co_errors(models: Sequence[Answered], which: int) -> dict[str, Any]:
 
 
 def _findings(
-    models: Sequence[Answered], differences: Sequence[tuple[str, str, Answered]], statistic: str
+    models: Sequence[Answered], differences: Sequence[Difference], statistic: str
 ) -> Iterator[dict[str, Any]]:
     """What was found for any model; what more models share comes first."""
     by_name = {one.name: _by_name(one.document) for one in models}
-    pairs = [(one.name, _by_name(one.document)) for _, _, one in differences]
+    audited = [(d.name, _by_name(d.answered.document)) for d in differences if d.answered]
     ranked = (by_rank(one.document["descriptors"], statistic) for one in models)
     order = dict.fromkeys(d["name"] for descriptors in ranked for d in descriptors)
     found = [
@@ -142,7 +114,7 @@ def _findings(
                 model: {part: _lift(of[name][part]) for part in ("discovery", "holdout")}
                 for model, of in by_name.items()
             },
-            "differences": {pair: of[name]["status"] for pair, of in pairs},
+            "differences": {pair: of[name]["status"] for pair, of in audited},
         }
 
 
@@ -154,17 +126,27 @@ def _lift(counts: Mapping[str, Any] | None) -> float | None:
     return None if counts is None else counts["lift"]
 
 
-def _notes(models: Sequence[Answered], plan: Plan) -> Iterator[str]:
+def _notes(
+    models: Sequence[Answered], differences: Sequence[Difference], plan: Plan
+) -> Iterator[str]:
     yield (
         "all models are judged on the same examples, split and descriptors, and one shuffle moves "
         "what all of them made of an example together"
     )
+    audits = len(models) + sum(one.answered is not None for one in differences)
     yield (
-        f"every model is audited by itself at q = {plan.q}: with {len(models)} models there are "
-        f"{len(models)} chances of a false lead"
+        f"every outcome is audited by itself at q = {plan.q}: {audits} audits are {audits} chances "
+        "of a false lead"
     )
     yield (
         "a finding that is one model's own was not confirmed for the others; that is no evidence "
-        "that they do not have it. Whether two models differ in a slice is what the audits of "
-        "'A wrong, B right' look at"
+        "that they do not have it"
     )
+    if differences:
+        yield (
+            "'A wrong, B right' says where two models disagree, and may be found in one slice both "
+            "ways. Which of the two does worse there than elsewhere is what the difference of "
+            "their lifts says; its 95% interval (Bonett and Price, for paired rates) is that of "
+            "one slice, not corrected for having looked at several or chosen the slice"
+            + ("; there is none where rows come in clusters" if plan.cluster else "")
+        )

@@ -15,8 +15,8 @@ from janus_jax.table import Table
 def with_outcomes(table: Table, plan: Plan) -> tuple[Table, Plan]:
     """Settle whether the plan's outcome is one column or several.
 
-    A text that is the name of a column means that column, whatever it holds; else commas separate
-    names, and quotes keep a name together, as in a line of a CSV file.
+    A text that is the name of a column means that column; else commas separate names, and quotes
+    keep a name together, as in a line of a CSV file.
 
     Returns
     -------
@@ -29,12 +29,19 @@ def with_outcomes(table: Table, plan: Plan) -> tuple[Table, Plan]:
     Raises
     ------
     InputError
-        A name is empty or occurs twice, or is that of another part of the plan.
+        A name is empty or occurs twice, or is that of another part of the plan; or the text is the
+        name of a column and so are the names in it.
     """
     text = plan.outcome_column
-    if text in table.columns:
-        return table, plan
     names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True))]
+    if text in table.columns:
+        if len(names) > 1 and all(name in table.columns for name in names):
+            raise InputError(
+                f"--{plan.outcome_kind} {text}: there is a column of this name, and there are "
+                f"columns {', '.join(map(repr, names))}; write one column as '\"{text}\"', several "
+                f"as '\"{names[0]}\",{','.join(names[1:])}'"
+            )
+        return table, plan
     if len(names) < 2:
         return table, one_outcome(plan, names[0])
     return marked(table, plan, names), plan
@@ -62,7 +69,10 @@ def marked(table: Table, plan: Plan, names: Sequence[str]) -> Table:
 def check_outcomes_exist(table: Table, plan: Plan) -> None:
     """Refuse a name that is no column."""
     for name in table.outcomes:
-        find_column(table, name, f"--{plan.outcome_kind}")
+        option = f"--{plan.outcome_kind}"
+        if name not in table.columns and any("," in column for column in table.columns):
+            option = f"(a name that holds a comma stands in double quotes) {option}"
+        find_column(table, name, option)
 
 
 def one_outcome(plan: Plan, name: str) -> Plan:

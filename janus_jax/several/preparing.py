@@ -39,17 +39,26 @@ class Asked:
     prepared: Prepared
 
 
-def prepare_several(table: Table, plan: Plan, planned: Planned | None = None) -> list[Asked]:
+def prepare_several(
+    table: Table, plan: Plan, planned: Planned | None = None
+) -> tuple[list[Asked], list[str]]:
     """Read every model's outcome, split once, make descriptors once, count for each.
 
     An example counts when every model has an outcome for it: one that some have none for leaves the
     counts of all (``--missing-outcome drop``), so that all are judged on the same examples.
 
+    Returns
+    -------
+    asked
+        The models that can be audited.
+    left_out
+        A sentence on each that cannot: one that is right, or wrong, on all of these examples.
+
     Raises
     ------
     InputError
-        As for a single audit; or the models have no example in common, or are all right (or wrong)
-        on those that they have.
+        As for a single audit; or the models have no example in common, or fewer than two of them
+        are sometimes right and sometimes wrong.
     """
     check_outcomes_exist(table, plan)
     if planned is not None:
@@ -58,19 +67,22 @@ def prepare_several(table: Table, plan: Plan, planned: Planned | None = None) ->
     plans = single_plans(table, plan)
     selection = select(table, plan, names)
     facts = shared_facts(selection, plan)
-    each = [read_examples(table, one, facts) for one in plans]
+    each = [read_examples(table, one, facts, one_sided=True) for one in plans]
     reduced = each[0].table
     if reduced is not table:
         selection = select(reduced, plan, names)
     each = _in_common(each, table.outcomes)
+    varied, left_out = _sometimes_wrong(each, table.outcomes)
     where = (
         split_rows(reduced, plan) if planned is None else planned_split(planned, reduced, selection)
     )
     first = prepare_split(Reading(each[0], selection), plans[0], where, planned)
+    asked = zip(table.outcomes, plans, each, strict=True)
     return [
         Asked(name, one, for_outcome(first, examples, name, one))
-        for name, one, examples in zip(table.outcomes, plans, each, strict=True)
-    ]
+        for name, one, examples in asked
+        if name in varied
+    ], left_out
 
 
 def _in_common(each: Sequence[Examples], names: Sequence[str]) -> list[Examples]:
@@ -90,13 +102,6 @@ def _in_common(each: Sequence[Examples], names: Sequence[str]) -> list[Examples]
             f"no example has an outcome of every model ({', '.join(names)}), so there is nothing "
             "to compare them on"
         )
-    for name, line in zip(names, errors[:, complete], strict=True):
-        if (line == line[0]).all():
-            raise InputError(
-                f"outcome {name!r} has a single value on the {common} examples that all models "
-                f"have: all {'wrong' if line[0] else 'right'}, so there is nothing to compare; "
-                "leave it out"
-            )
     return [
         replace(
             examples,
@@ -107,6 +112,26 @@ def _in_common(each: Sequence[Examples], names: Sequence[str]) -> list[Examples]
         )
         for examples, line in zip(each, errors, strict=True)
     ]
+
+
+def _sometimes_wrong(each: Sequence[Examples], names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The models whose errors can concentrate anywhere, and a sentence on each of the others."""
+    varied: list[str] = []
+    said: list[str] = []
+    for name, examples in zip(names, each, strict=True):
+        known = examples.errors[examples.errors >= 0]
+        if (known == known[0]).all():
+            side = "wrong" if known[0] else "right"
+            said.append(
+                f"{name} is {side} on all {len(known)} examples that count, so its errors "
+                "concentrate nowhere: it is left out of the comparison"
+            )
+        else:
+            varied.append(name)
+    if len(varied) < 2:
+        rest = f"; {varied[0]} can be audited by itself" if varied else ""
+        raise InputError(f"there is nothing to compare: {'; '.join(said)}{rest}")
+    return varied, said
 
 
 def for_outcome(prepared: Prepared, examples: Examples, name: str, plan: Plan) -> Prepared:

@@ -50,7 +50,7 @@ def by_leads(names: Sequence[str], members: Mapping[str, Bits]) -> list[list[str
 
 
 def beside(inside: Bits, lead: Bits, errors: Bits) -> float | None:
-    """Mantel and Haenszel's risk difference, over the lead's two strata (Greenland, Robins 1985)."""
+    """Mantel and Haenszel's risk difference, over the two strata (Greenland, Robins 1985)."""
     top, weights = Fraction(0), Fraction(0)
     for s in (lead, ~lead):
         on, off = int((inside & s).sum()), int((~inside & s).sum())

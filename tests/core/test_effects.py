@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from janus_jax.effects import LEVEL, effect, newcombe
+from janus_jax.effects import LEVEL, effect, newcombe, paired_difference
 from janus_jax.library import Counts
 from janus_jax.statistic import Margins
 
@@ -149,3 +150,46 @@ def test_no_interval_without_a_contrast_or_without_independence() -> None:
     clustered = entry(counts(6, 8, 2, 8), counts(6, 8, 4, 8), independent=False)
     assert (clustered["low"], clustered["high"]) == (None, None)
     assert (clustered["holdout_lift"], clustered["shrinkage"]) == (0.25, 0.5)
+
+
+# --- two models on the same examples -------------------------------------------------------------
+
+
+def bonett_price(only_a: int, only_b: int, n: int) -> tuple[float, float]:
+    """Centre and half-width of their equation 8, from a 2 x 2 table with one more in each cell."""
+    a, b = (only_a + 1) / (n + 2), (only_b + 1) / (n + 2)
+    return a - b, stats.norm.ppf(0.975) * np.sqrt((a + b - (a - b) ** 2) / (n + 2))
+
+
+def test_the_paired_interval_is_that_of_bonett_and_price_inside_and_outside() -> None:
+    for a, b, on, c, d, off in ((30, 10, 100, 20, 20, 300), (0, 0, 1, 0, 0, 1), (8, 0, 8, 0, 9, 9)):
+        (inside, half_on), (outside, half_off) = bonett_price(a, b, on), bonett_price(c, d, off)
+        half = np.hypot(half_on, half_off)
+        expected = (max(-2, inside - outside - half), min(2, inside - outside + half))
+        assert paired_difference(a, b, on, c, d, off) == pytest.approx(expected, abs=1e-12)
+        low, high = paired_difference(b, a, on, d, c, off)
+        assert (-high, -low) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(("on", "off"), [(20, 200), (60, 440), (200, 240)])
+@pytest.mark.parametrize(
+    ("inside", "outside"),
+    [((0.2, 0.2), (0.05, 0.05)), ((0.3, 0.05), (0.05, 0.05)), ((0.4, 0.1), (0.2, 0.1))],
+)
+def test_the_paired_interval_covers_its_level(
+    on: int, off: int, inside: tuple[float, float], outside: tuple[float, float]
+) -> None:
+    draw = np.random.default_rng(4)
+    counts = [
+        draw.multinomial(n, [*rates, 1 - sum(rates)], 4000)[:, :2]
+        for n, rates in ((on, inside), (off, outside))
+    ]
+    true = (inside[0] - inside[1]) - (outside[0] - outside[1])
+    limits = np.array(
+        [
+            paired_difference(*map(int, x), on, *map(int, y), off)
+            for x, y in zip(*counts, strict=True)
+        ]
+    )
+    held = float(((limits[:, 0] <= true) & (true <= limits[:, 1])).mean())
+    assert 0.94 < held < 0.98

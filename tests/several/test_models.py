@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -317,15 +318,84 @@ def test_what_is_refused(small: pd.DataFrame, options: dict[str, Any], message: 
         janus_jax.compare(small, **options, **FEW)
 
 
-def test_a_model_that_is_never_wrong_is_refused_and_a_pair_that_never_differs_is_said(
-    small: pd.DataFrame,
-) -> None:
-    with pytest.raises(InputError, match="'z' has a single value"):
+def test_a_model_that_is_never_wrong_is_left_out(small: pd.DataFrame) -> None:
+    said = "z is right on all 120 examples that count, so its errors concentrate nowhere"
+    with pytest.raises(InputError, match=f"nothing to compare: {said}.*; x can be audited by its"):
         janus_jax.compare(small.assign(z=False), error=["x", "z"], **FEW)
+    two = janus_jax.compare(small, error=["x", "y"], **FEW).to_dict()
+    three = janus_jax.compare(small.assign(z=False), error=["z", "x", "y"], **FEW).to_dict()
+    assert three["warnings"] == [
+        f"{said}: it is left out of the comparison",
+        *two["warnings"],
+    ]
+    for part in ("models", "differences"):
+        for one, other in zip(two[part], three[part], strict=True):
+            assert one["name"] == other["name"]
+            assert one["audit"]["descriptors"] == other["audit"]["descriptors"]
+
+
+def test_a_pair_that_never_differs_is_said(small: pd.DataFrame) -> None:
     worse = small.assign(z=small.x | small.y)
     result = janus_jax.compare(worse, error=["x", "z"], **FEW)
     pairs = {d["name"]: d["reason"] for d in result.document["differences"]}
     assert pairs == {"x wrong, z right": "never on these examples", "z wrong, x right": None}
+
+
+# Where two models disagree.
+
+
+def disagreeing(seed: int = 2) -> pd.DataFrame:
+    """Both err more where it is hard, each on its own; where it is odd, b alone errs more."""
+    rng = np.random.default_rng(seed)
+    n = 1200
+    hard, odd = rng.random(n) < 0.4, rng.random(n) < 0.4
+    a = rng.random(n) < np.where(hard, 0.5, 0.05)
+    b = rng.random(n) < np.where(hard, 0.5, 0.05) + np.where(odd, 0.3, 0)
+    return pd.DataFrame({"id": range(n), "hard": hard, "odd": odd, "a": a, "b": b})
+
+
+def test_both_directions_can_be_found_and_the_difference_of_lifts_tells_them_apart() -> None:
+    table = disagreeing()
+    result = janus_jax.compare(table, error=["a", "b"], seed=3, **FEW)
+    (pair,) = result.document["pairs"]
+    assert pair["models"] == ["a", "b"]
+    found = {f["name"]: f for f in pair["findings"]}
+    both = {"a": "confirmed", "b": "confirmed"}
+    assert found["hard"]["statuses"] == both  # and yet neither is worse there
+    assert found["odd"]["statuses"]["b"] == "confirmed"
+    assert found["odd"]["difference"]["high"] < 0  # b is worse
+    low, high = found["hard"]["difference"]["low"], found["hard"]["difference"]["high"]
+    assert low < 0 < high
+    holdout = table.iloc[split(table, 3)]
+    for finding in found.values():
+        inside, rest = (
+            holdout[holdout[finding["name"]] == side].astype(int) for side in (True, False)
+        )
+        assert (finding["on"], finding["off"]) == (len(inside), len(rest))
+        only = {"a": lambda t: t.a & ~t.b.astype(bool), "b": lambda t: t.b & ~t.a.astype(bool)}
+        for model, who in only.items():
+            assert finding["only_wrong"][model] == {
+                "on": int(who(inside).sum()),
+                "off": int(who(rest).sum()),
+            }
+        lifts = [inside[m].mean() - rest[m].mean() for m in "ab"]
+        assert finding["difference"]["lift"] == pytest.approx(lifts[0] - lifts[1], abs=1e-12)
+
+
+def split(table: pd.DataFrame, seed: int) -> list[int]:
+    """Rows of holdout, by the generator that the method names."""
+    rows = list(range(len(table)))
+    random.Random(seed).shuffle(rows)
+    return sorted(rows[len(rows) // 2 :])
+
+
+def test_no_interval_where_rows_come_in_clusters() -> None:
+    table = disagreeing().assign(group=lambda t: t.id // 2)
+    result = janus_jax.compare(table, error=["a", "b"], cluster="group", **FEW)
+    (pair,) = result.document["pairs"]
+    assert pair["findings"]
+    assert all(f["difference"]["low"] is None for f in pair["findings"])
+    assert any("none where rows come in clusters" in note for note in result.document["notes"])
 
 
 def test_a_fact_that_differs_between_models_cannot_be_named(small: pd.DataFrame) -> None:
@@ -341,6 +411,12 @@ def test_a_column_with_a_comma_is_one_column(small: pd.DataFrame) -> None:
     table = small.rename(columns={"x": "x,y"})
     one = janus_jax.audit(table, error="x,y", **FEW)
     assert one.to_dict()["data"]["outcome"]["column"] == "x,y"
+    with pytest.raises(
+        InputError, match=r"--error x,y: there is a column of this name, and there "
+    ):
+        janus_jax.compare(table.assign(x=table.hard), error="x,y", **FEW)
+    with pytest.raises(InputError, match=r"a name that holds a comma stands in double quotes"):
+        janus_jax.compare(table, error="m,x,y", **FEW)
     both = janus_jax.compare(table, error=["x,y", "y"], **FEW)
     assert list(both.audits) == ["x,y", "y"]
 
