@@ -220,23 +220,24 @@ def print_result(document: Document, stream: TextIO) -> None:
         if rows:
             shown = [[printable(name), *rest] for name, *rest in rows]
             print_table(console, JUDGED_HEADER, shown, leave_out=_JUDGED_LEFT_OUT)
-    _print_list(
+    print_list(
         console,
         "Not eligible",
         [(d["name"], d["reason"]) for d in document["descriptors"] if d["status"] == "ineligible"],
     )
-    _print_list(
+    print_list(
         console, "Not used", [(entry["column"], entry["reason"]) for entry in document["not_used"]]
     )
     missing = [(c["column"], f"{c['missing']} missing") for c in document["data"]["columns"]]
-    _print_list(console, "Missing", [pair for pair in missing if pair[1] != "0 missing"])
+    print_list(console, "Missing", [pair for pair in missing if pair[1] != "0 missing"])
     console.print()
     for note in document["notes"]:
         console.print(f"- {printable(note)}", style="dim")
     console.print(ran_on(document), style="dim")
 
 
-def _print_list(console: Console, title: str, pairs: list[tuple[str, str]]) -> None:
+def print_list(console: Console, title: str, pairs: Sequence[tuple[str, str]]) -> None:
+    """Print names with their reasons under a title; nothing without any."""
     if not pairs:
         return
     console.print()

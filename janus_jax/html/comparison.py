@@ -7,16 +7,22 @@ from typing import Any, Final
 
 from janus_jax.behaviour.wording import counted
 from janus_jax.cells import number, printable
-from janus_jax.html import rendering, wording
+from janus_jax.html import rendering, sections, wording
 from janus_jax.html.drawing import Drawing, draw
 from janus_jax.html.marks import LIGHT, PAGE, ROW, Colours, Spec, chart, rows_axis, rule_at, tooltip
 from janus_jax.report import STATUS_WORDS, Document, answer, rule_words
 from janus_jax.several.report import (
+    DISAGREE,
     KIND_WORDS,
     MODELS_HEADER,
+    PAIRS_HEADER,
+    all_notes,
     co_error_rows,
     comparison_answer,
+    ineligible,
     models_rows,
+    not_used,
+    pairs_rows,
     short_names,
     shown_pair,
     sizes,
@@ -33,13 +39,28 @@ _NOT_SAID: Final = (
     (
         "One model's own finding is no difference between models.",
         "It was confirmed for that model and not for the others, which is no evidence that they do "
-        "not have it. Whether two models differ is what the audits of the examples that one gets "
-        "wrong and another right look at.",
+        "not have it.",
+    ),
+    (
+        "A disagreement is not a defeat.",
+        "Where two models disagree more often, either may be the one that is wrong. Only the "
+        "difference of their lifts compares them, and its interval is that of one slice: of many "
+        "that are looked at, some leave out 0 by chance.",
     ),
     (
         "The models are not ranked.",
         "Each is audited by itself at the same q; with several models there are several chances of "
         "a false lead.",
+    ),
+    *wording.NOT_SAID_OF_ANY,
+    (
+        "It speaks of these examples and these models.",
+        "Another model, prompt, version or benchmark may err elsewhere.",
+    ),
+    (
+        "The rest is in the audit of each.",
+        "Intervals of the lifts, families of findings that overlap, decoys and thresholds are "
+        "there, with what they do not say.",
     ),
 )
 
@@ -78,13 +99,27 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
         "pages": pages,
         "findings": found,
         "differences": list(_differences(document)),
+        "disagree": DISAGREE,
+        "pairs": {
+            "header": PAIRS_HEADER,
+            "rows": pairs_rows(document),
+            "caption": "Slices found for what one of two models alone gets wrong, by "
+            f"{'holdout' if document['data']['holdout'] else 'discovery'} examples",
+        },
         "together": {
             "header": ("wrong", *document["co_errors"]),
             "rows": co_error_rows(document),
         },
+        **sections.not_tested(
+            ("descriptor", "reason"),
+            [(d["name"], d["reason"]) for d in ineligible(document)],
+            not_used(document),
+            document["data"]["columns"],
+        ),
         **rendering.made(document),
+        "notes": all_notes(document),
         "run": document["run"],
-        "limits": (*_NOT_SAID, *wording.NOT_SAID),
+        "limits": _NOT_SAID,
     }
     return rendering.render("comparison.html.j2", shown, drawn=bool(found["drawing"]))
 
@@ -112,6 +147,10 @@ def _findings(document: Document) -> dict[str, Any]:
         else "No descriptor passed for any of the models, which is a result: what was tested, and "
         "why nothing passed, is in the audit of each.",
         "drawing": _drawing(document, split),
+        "not_drawn": f"The lifts of more than {SERIES} models are not drawn: marks could not be "
+        "told apart. The table has them all."
+        if findings and len(models) > SERIES
+        else None,
         "caption": f"One line for each finding{first}, one mark for each model: its {split} lift. "
         "A filled mark is a finding of that model, a hollow one is not.",
         "caption_of_table": f"{wording.sentence(split)} lift and status of every finding, for "

@@ -275,26 +275,37 @@ def tested(document: Document) -> dict[str, Any] | None:
 
 def left_out(document: Document) -> dict[str, Any]:
     """What was not tested, and why."""
-    ineligible = views.found(document, "ineligible")
-    gaps = [(c["column"], f"{c['missing']:,}") for c in document["data"]["columns"] if c["missing"]]
-    unused = [(entry["column"], entry["reason"]) for entry in document["not_used"]]
+    header = ("descriptor", "reason", "on", "off", "lift", "p outside the library")
+    rows = [
+        (
+            d["name"],
+            d["reason"],
+            views.share(d["discovery"], "on"),
+            views.share(d["discovery"], "off"),
+            number(d["discovery"]["lift"]),
+            p_text(d["p_exact_outside"]),
+        )
+        for d in views.found(document, "ineligible")
+    ]
+    return not_tested(header, rows, document["not_used"], document["data"]["columns"])
+
+
+def not_tested(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    not_used: Sequence[Mapping[str, str]],
+    columns: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Descriptors that are not eligible, columns that are not used, values that are missing."""
+    gaps = [(c["column"], f"{c['missing']:,}") for c in columns if c["missing"]]
+    unused = [(entry["column"], entry["reason"]) for entry in not_used]
     return {
         "ineligible": {
-            "title": f"{counted(len(ineligible), 'descriptor')} not eligible",
-            "header": ("descriptor", "reason", "on", "off", "lift", "p outside the library"),
-            "rows": [
-                (
-                    d["name"],
-                    d["reason"],
-                    views.share(d["discovery"], "on"),
-                    views.share(d["discovery"], "off"),
-                    number(d["discovery"]["lift"]),
-                    p_text(d["p_exact_outside"]),
-                )
-                for d in ineligible
-            ],
+            "title": f"{counted(len(rows), 'descriptor')} not eligible",
+            "header": header,
+            "rows": rows,
         }
-        if ineligible
+        if rows
         else None,
         "not_used": {"title": f"{counted(len(unused), 'column')} not used", "rows": unused}
         if unused

@@ -10,7 +10,7 @@ from janus_jax.cells import printable
 from janus_jax.html import views
 from janus_jax.report import Document, method_words
 
-NOT_SAID: Final = (
+NOT_SAID_OF_ANY: Final = (
     (
         "It does not say why.",
         "A group of examples with more errors need not be the cause of them: what it has in common "
@@ -29,14 +29,25 @@ NOT_SAID: Final = (
         "as a finding has not been shown to be harmless.",
     ),
     (
-        "Findings are not counted apart.",
-        "Groups overlap, so several findings may be one pattern seen from several sides. The "
-        "families gather those that overlap most; they do not say which of them matters.",
-    ),
-    (
         "It is one split of one table.",
         "Other examples, or the same ones dealt differently, would give other numbers, and a "
         "finding close to a limit may fall on its other side.",
+    ),
+    (
+        "It cannot know what you looked at.",
+        "If descriptors, split or limits were chosen after looking at the errors, or several "
+        "audits were made and the best was kept, the numbers here are too good. A plan file "
+        "records what was fixed beforehand, but not that it was the only one.",
+    ),
+)
+"""What no audit says, of one model or of several: the point, and why."""
+
+NOT_SAID: Final = (
+    *NOT_SAID_OF_ANY,
+    (
+        "Findings are not counted apart.",
+        "Groups overlap, so several findings may be one pattern seen from several sides. The "
+        "families gather those that overlap most; they do not say which of them matters.",
     ),
     (
         "Intervals are conditional on selection.",
@@ -48,12 +59,6 @@ NOT_SAID: Final = (
     (
         "It speaks of these examples and this model.",
         "Another model, prompt, version or benchmark may err elsewhere.",
-    ),
-    (
-        "It cannot know what you looked at.",
-        "If descriptors, split or limits were chosen after looking at the errors, or several "
-        "audits were made and the best was kept, the numbers here are too good. A plan file "
-        "records what was fixed beforehand, but not that it was the only one.",
     ),
 )
 """What an audit does not say: the point, and why."""

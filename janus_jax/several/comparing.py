@@ -33,6 +33,7 @@ from janus_jax.result import AuditResult
 from janus_jax.screen import Screened, screen_several
 from janus_jax.several.answered import Answered, Difference, pair_name
 from janus_jax.several.document import comparison_document
+from janus_jax.several.merging import said_once
 from janus_jax.several.preparing import Asked, for_outcome, prepare_several
 from janus_jax.several.result import Comparison
 from janus_jax.slice_examples import check_shown
@@ -231,18 +232,10 @@ def _warnings(
 ) -> tuple[list[str], list[list[str]]]:
     """What to say of the design, once for all, and what each audit says of itself."""
     start = list(remarks(planned)) if planned else []
-    own: list[list[str]] = []
-    by_text: dict[str, list[str]] = {}
+    said: dict[str, list[str]] = {}
     for number, (one, alone) in enumerate(zip(asked, apart(shuffled), strict=True)):
-        said = design_warnings(one.plan, one.prepared, alone, read=number < models)
-        own.append([*start, *said])
-        for text in said:
-            by_text.setdefault(text, []).append(one.name)
-    merged = [
-        text if len(names) == len(asked) else f"{'; '.join(names)}: {text}"
-        for text, names in by_text.items()
-    ]
-    return [*start, *merged], own
+        said[one.name] = design_warnings(one.plan, one.prepared, alone, read=number < models)
+    return [*start, *said_once(said)], [[*start, *own] for own in said.values()]
 
 
 def _screen(

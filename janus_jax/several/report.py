@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, TextIO
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from janus_jax.cells import number, printable
 from janus_jax.markdown import escaped, sentence, table_lines
-from janus_jax.ranking import SELECTED, by_rank
+from janus_jax.ranking import FINDINGS, SELECTED, by_rank
 from janus_jax.report import (
     FINDINGS_COLUMNS,
     STATUS_WORDS,
@@ -22,9 +22,14 @@ from janus_jax.report import (
     ran_on,
     rule_words,
 )
-from janus_jax.terminal import console_for, print_answer, print_table
+from janus_jax.several.merging import said_once
+from janus_jax.terminal import console_for, print_answer, print_list, print_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _SHOWN: Final = 40  # findings listed before "... more"
+_PATTERNS: Final = 16  # patterns of co-errors, and slices where two models disagree, likewise
 KIND_WORDS: Final = {"common": "all models", "some": "some models", "own": "one model"}
 
 
@@ -146,10 +151,125 @@ def co_error_rows(document: Document) -> list[list[str]]:
     ]
 
 
+PAIRS_HEADER: Final = (
+    "descriptor",
+    "first, second",
+    "first alone, on",
+    "first alone, off",
+    "second alone, on",
+    "second alone, off",
+    "alone wrong there",
+    "difference of lifts",
+    "95%",
+    "worse there",
+)
+
+# Columns that are left out, in this order, where the terminal is too narrow for all.
+_PAIRS_LEFT_OUT: Final = (
+    "second alone, off",
+    "first alone, off",
+    "alone wrong there",
+    "first, second",
+)
+
+
+def pairs_rows(document: Document) -> list[list[str]]:
+    """Every slice where two models disagree: how often each alone is wrong, and which is worse."""
+    models = short_names(document)
+    return [
+        _pair_row(pair["models"], finding, models)
+        for pair in document["pairs"]
+        for finding in pair["findings"]
+    ]
+
+
+def _pair_row(
+    pair: Sequence[str], finding: Mapping[str, Any], models: Mapping[str, str]
+) -> list[str]:
+    first, second = pair
+    only, difference = finding["only_wrong"], finding["difference"]
+    low, high = difference["low"], difference["high"]
+    if low is None:
+        worse = "-"
+    elif low > 0:
+        worse = models[first]
+    else:
+        worse = models[second] if high < 0 else "not clear"
+    return [
+        printable(finding["name"]),
+        f"{models[first]}, {models[second]}",
+        *(
+            f"{only[name][side]}/{finding[side]}"
+            for name in (first, second)
+            for side in ("on", "off")
+        ),
+        _found_there(pair, finding, models),
+        number(difference["lift"]),
+        "-" if low is None else f"{low:+.2f}..{high:+.2f}",
+        worse,
+    ]
+
+
+def _found_there(pair: Sequence[str], finding: Mapping[str, Any], models: Mapping[str, str]) -> str:
+    """Which of the two was found to be wrong alone there, and whether more often or less."""
+    how: dict[str, list[str]] = {}
+    for name in pair:
+        if finding["statuses"][name] in FINDINGS:
+            only = finding["only_wrong"][name]
+            more = only["on"] * finding["off"] > only["off"] * finding["on"]
+            how.setdefault("more often" if more else "less often", []).append(models[name])
+    return "; ".join(
+        f"{'both' if len(names) > 1 else names[0]} {often}" for often, names in how.items()
+    )
+
+
+def not_used(document: Document) -> list[dict[str, str]]:
+    """Columns that no descriptor was made of for any model, with the reason.
+
+    The models' own outcomes are not among them.
+    """
+    names = {model["name"] for model in document["models"]}
+    listed = {
+        entry["column"]: entry
+        for model in reversed(document["models"])
+        for entry in model["audit"]["not_used"]
+    }
+    first = [entry["column"] for entry in document["models"][0]["audit"]["not_used"]]
+    order = dict.fromkeys((*first, *listed))
+    return [listed[column] for column in order if column not in names]
+
+
+def ineligible(document: Document) -> list[dict[str, Any]]:
+    """Descriptors that were not tested; whether they are does not depend on the model."""
+    descriptors = document["models"][0]["audit"]["descriptors"]
+    return [d for d in descriptors if d["status"] == "ineligible"]
+
+
+def all_notes(document: Document) -> list[str]:
+    """What is to be said of the comparison, then of its audits, each once."""
+    entries = (*document["models"], *document["differences"])
+    own = {entry["name"]: entry["audit"]["notes"] for entry in entries if entry["audit"]}
+    return [*document["notes"], *said_once(own)]
+
+
 def sizes(document: Document) -> str:
     """The size of each split, in words."""
     data, parts = document["data"], ("discovery", "holdout")
     return ", ".join(f"{part} {data[part]['n']} examples" for part in parts if data[part])
+
+
+DISAGREE: Final = (
+    "An error here is an example that one of two models alone gets wrong: on and off count those "
+    "inside and outside the slice. A slice may be found both ways: then the two disagree more "
+    "often there, and neither need be worse for it. Which of them does worse there than elsewhere, "
+    "compared with the other, is what the difference of their lifts says; it is clear where its "
+    "interval leaves out 0."
+)
+
+
+def _missing(document: Document) -> list[tuple[str, str]]:
+    columns = document["data"]["columns"]
+    return [(c["column"], f"{c['missing']} missing") for c in columns if c["missing"]]
 
 
 def comparison_csv(document: Document) -> str:
@@ -192,6 +312,14 @@ def _markdown(document: Document) -> Iterator[str]:
     header, rows = findings_table(document)
     yield from table_lines(header, rows) if rows else ("None.",)
     yield ""
+    rows = pairs_rows(document)
+    if document["differences"]:
+        yield "## Where two models disagree"
+        yield ""
+        yield DISAGREE
+        yield ""
+        yield from table_lines(PAIRS_HEADER, rows) if rows else ("No such slice was found.",)
+        yield ""
     yield "## Who is wrong together"
     yield ""
     yield from table_lines(("wrong", *document["co_errors"]), co_error_rows(document))
@@ -204,9 +332,20 @@ def _markdown(document: Document) -> Iterator[str]:
         result = answer(entry["audit"]) if entry["audit"] else f"not audited: {entry['reason']}"
         yield f"* **{escaped(name)}**: {escaped(result)}"
     yield ""
+    for title, pairs in (
+        ("Not eligible", [(d["name"], d["reason"]) for d in ineligible(document)]),
+        ("Columns not used", [(entry["column"], entry["reason"]) for entry in not_used(document)]),
+        ("Missing values", _missing(document)),
+    ):
+        if pairs:
+            yield f"## {title}"
+            yield ""
+            for name, reason in pairs:
+                yield f"* {escaped(name)}: {escaped(reason)}"
+            yield ""
     yield "## How to read this"
     yield ""
-    for note in document["notes"]:
+    for note in all_notes(document):
         yield f"* {escaped(note)}"
     yield ""
     yield (
@@ -214,6 +353,11 @@ def _markdown(document: Document) -> Iterator[str]:
         f"{ran_on(document)}."
     )
     yield ""
+
+
+def _print_more(console: Console, more: int) -> None:
+    if more > 0:
+        console.print(f"... and {more} more; --out DIR lists them all")
 
 
 def print_comparison(document: Document, stream: TextIO) -> None:
@@ -230,11 +374,28 @@ def print_comparison(document: Document, stream: TextIO) -> None:
     if rows:
         console.print()
         print_table(console, header, rows[:_SHOWN], words=header[1:])
-        if len(rows) > _SHOWN:
-            console.print(f"... and {len(rows) - _SHOWN} more; --out DIR lists them all")
+        _print_more(console, len(rows) - _SHOWN)
+    rows = pairs_rows(document)
+    if rows:
+        console.print()
+        print_table(
+            console,
+            PAIRS_HEADER,
+            rows[:_PATTERNS],
+            words=("first, second", "alone wrong there", "worse there"),
+            leave_out=_PAIRS_LEFT_OUT,
+        )
+        _print_more(console, len(rows) - _PATTERNS)
     console.print()
-    print_table(console, ("wrong", *document["co_errors"]), co_error_rows(document)[:_SHOWN])
+    rows = co_error_rows(document)
+    print_table(console, ("wrong", *document["co_errors"]), rows[:_PATTERNS])
+    _print_more(console, len(rows) - _PATTERNS)
+    print_list(console, "Not eligible", [(d["name"], d["reason"]) for d in ineligible(document)])
+    print_list(
+        console, "Not used", [(entry["column"], entry["reason"]) for entry in not_used(document)]
+    )
+    print_list(console, "Missing", _missing(document))
     console.print()
-    for note in document["notes"]:
+    for note in all_notes(document):
         console.print(f"- {printable(note)}", style="dim")
     console.print(ran_on(document), style="dim")

@@ -62,6 +62,35 @@ class Comparison(Result):
         ]
         return pd.DataFrame(rows)
 
+    @property
+    def disagreements(self) -> pd.DataFrame:
+        """Where two models disagree: how often each alone is wrong, and the difference of lifts.
+
+        One row for each slice that was found for what one of two models alone gets wrong. Counts
+        are of holdout, or of discovery without one; ``difference`` is the first model's lift less
+        the second's, with its 95% interval.
+        """
+        import pandas as pd
+
+        rows = [
+            {"first": first, "second": second, "name": f["name"]}
+            | {
+                f"{place}_{what}": value
+                for place, model in (("first", first), ("second", second))
+                for what, value in {
+                    "status": f["statuses"][model],
+                    "alone_on": f["only_wrong"][model]["on"],
+                    "alone_off": f["only_wrong"][model]["off"],
+                }.items()
+            }
+            | {"on": f["on"], "off": f["off"], "difference": f["difference"]["lift"]}
+            | {side: f["difference"][side] for side in ("low", "high")}
+            for pair in self.document["pairs"]
+            for first, second in (pair["models"],)
+            for f in pair["findings"]
+        ]
+        return pd.DataFrame(rows)
+
     def _audit(self, entry: dict[str, Any]) -> AuditResult:
         return AuditResult({**entry["audit"], "run": self.document["run"]})
 

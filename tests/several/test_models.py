@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -380,6 +381,42 @@ def test_both_directions_can_be_found_and_the_difference_of_lifts_tells_them_apa
             }
         lifts = [inside[m].mean() - rest[m].mean() for m in "ab"]
         assert finding["difference"]["lift"] == pytest.approx(lifts[0] - lifts[1], abs=1e-12)
+
+
+def test_disagreements_are_told_in_every_form(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    disagreeing().assign(constant=1).to_csv(table, index=False)
+    options = ("--error", "a,b", "--seed", "3", *cli.FAST)
+    run = cli.call("audit", table, *options, "--out", tmp_path / "out")
+    assert run.status == 0, run.err
+    document = cli.parse((tmp_path / "out" / "result.json").read_text("utf-8"))
+    (pair,) = document["pairs"]
+    told = {"hard": ("both more often", "not clear"), "odd": ("b more often", "b")}
+    assert {finding["name"] for finding in pair["findings"]} == set(told)
+    markdown = (tmp_path / "out" / "report.md").read_text("utf-8")
+    for finding in pair["findings"]:
+        only, difference = finding["only_wrong"], finding["difference"]
+        how, worse = told[finding["name"]]
+        cells = [
+            finding["name"],
+            "a, b",
+            *(f"{only[m][side]}/{finding[side]}" for m in "ab" for side in ("on", "off")),
+            how,
+            f"{difference['lift']:+.3f}",
+            f"{difference['low']:+.2f}..{difference['high']:+.2f}",
+            worse,
+        ]
+        assert f"| {' | '.join(cells)} |" in markdown
+        assert re.search(r" +".join(map(re.escape, cells)), run.out)
+    # What was not tested is the same for all, and said once, but how each outcome was read.
+    for text in (run.out, markdown):
+        assert text.count("constant: every value is '1'") == 1
+        assert text.count("p-values are two-sided") == 1
+        assert "a: outcome column 'a' read as" in text
+    result = janus_jax.compare(str(table), error=["a", "b"], seed=3, **FEW)
+    row = result.disagreements.set_index("name").loc["odd"]
+    assert (row["first"], row["second"], row["second_status"]) == ("a", "b", "confirmed")
+    assert row["second_alone_on"] == pair["findings"][-1]["only_wrong"]["b"]["on"]
 
 
 def split(table: pd.DataFrame, seed: int) -> list[int]:
