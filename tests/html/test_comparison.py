@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import Browser
 
@@ -62,6 +65,54 @@ def test_models_differences_and_patterns_are_those_of_the_document() -> None:
         )
         assert together["all"][place] == str(of_all)
     assert len(rows) == 3 + len(document["differences"])
+
+
+def test_disagreements_and_what_was_not_tested() -> None:
+    pair = ["correct_6b_verification", "correct_175b_finetuning"]
+    result = janus_jax.compare(made.GSM8K, correct=pair, **made.OPTIONS)
+    read = Read(comparison_page(result.document))
+    (found,) = result.document["pairs"][0]["findings"]
+    only, difference = found["only_wrong"], found["difference"]
+    tables = [table for table in read.all("table") if "worse there" in "".join(table.itertext())]
+    cells = [
+        " ".join("".join(cell.itertext()).split()) for cell in tables[0].iter() if is_cell(cell)
+    ]
+    assert cells == [
+        found["name"],
+        "6b_verification, 175b_finetuning",
+        *(f"{only[name][side]}/{found[side]}" for name in pair for side in ("on", "off")),
+        "175b_finetuning less often",
+        f"{difference['lift']:+.3f}",
+        f"{difference['low']:+.2f}..{difference['high']:+.2f}",
+        "6b_verification",
+    ]
+    shown = read.shown()
+    audit = result.document["models"][0]["audit"]
+    for d in audit["descriptors"]:
+        if d["status"] == "ineligible":
+            assert d["reason"] in shown
+    assert "constant: every value is '1'" in shown
+    assert "correct_6b_verification: outcome column 'correct_6b_verification' read as" in shown
+    # Of what the page does not have, it says no limits.
+    assert "Findings are not counted apart" not in shown
+    assert "this model" not in shown
+
+
+def is_cell(element: Any) -> bool:
+    tag = str(element.tag).rpartition("}")[2]
+    return tag == "td" or (tag == "th" and element.get("scope") == "row")
+
+
+def test_more_models_than_can_be_told_apart_are_not_drawn_and_that_is_said() -> None:
+    rng = np.random.default_rng(1)
+    hard = rng.random(400) < 0.5
+    models = {f"m{i}": rng.random(400) < np.where(hard, 0.7, 0.2) for i in range(7)}
+    table = pd.DataFrame({"hard": hard, **models})
+    result = janus_jax.compare(table, error=list(models), differences="none", **made.OPTIONS)
+    read = Read(comparison_page(result.document))
+    assert not read.all("figure")
+    assert "The lifts of more than 6 models are not drawn" in read.shown()
+    assert len(read.rows("findings")[0]) == 9
 
 
 def test_names_of_models_are_text_everywhere() -> None:
