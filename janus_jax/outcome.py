@@ -281,9 +281,11 @@ def _repeated(ids: _Ids) -> InputError:
     _, first, count = np.unique(ids.groups, return_index=True, return_counts=True)
     row = int(first[count > 1].min())
     same: list[int] = np.flatnonzero(ids.groups == ids.groups[row])[:_SHOWN].tolist()
+    apart = len(set(ids.table.files[same].tolist())) > 1
+    twice = "If these files hold the same run, name one of them. " if apart else ""
     return InputError(
         f"id column {ids.key!r} repeats: {len(first)} ids in {ids.table.n} rows "
-        f"({ids.name(row)!r} in {_places(ids.table, same)}). Repeats of one example are not "
+        f"({ids.name(row)!r} in {_places(ids.table, same)}). {twice}Repeats of one example are not "
         "independent: reduce them with --repeats majority, first, any or all, or name the whole "
         f"key (--id {ids.key},OTHER) and keep its rows together with --cluster"
     )

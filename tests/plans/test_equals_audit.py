@@ -133,7 +133,11 @@ def test_repeats(how: str, tmp_path: Path) -> None:
         cli.call("plan", table, "--error", "wrong", "--out", tmp_path / "no.toml").err
     )
     assert "id column 'id' repeats: 400 ids in 1200 rows" in said
+    assert "name one of them" not in said
     assert not (tmp_path / "no.toml").exists()
+    single = write(tmp_path / "once.csv", once)
+    said = cli.one_message(cli.call("audit", single, table, "--error", "wrong").err)
+    assert "If these files hold the same run, name one of them. Repeats of one" in said
 
 
 def test_python_and_command_line_agree(tmp_path: Path) -> None:
