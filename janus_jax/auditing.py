@@ -24,6 +24,7 @@ from janus_jax.plan import (
     Plan,
     Repeats,
     StatisticName,
+    names_given,
 )
 from janus_jax.plans.file import PlanSource, chosen_plan
 from janus_jax.plans.planned import Planned
@@ -168,7 +169,7 @@ def audit(
             backend=backend,
             running=running,
             reading=read_options(delimiter, encoding, log),
-            examples=[examples] if isinstance(examples, str) else examples or (),
+            examples=() if examples is None else names_given("--examples", examples),
         ),
     )
     if kept is not None:

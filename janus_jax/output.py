@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from janus_jax.errors import InputError
-from janus_jax.files import RESULT_FILES, write_whole
+from janus_jax.files import RESULT_FILES, check_ours, write_whole, writing
 
 if TYPE_CHECKING:
     from janus_jax.result import AuditResult, Result
@@ -122,43 +122,8 @@ def check_targets(
             if target.exists() and Path(source).exists() and target.samefile(source):
                 raise InputError(f"{target} is an input; writing the result would destroy it")
         # A log may lie in a folder that was named, or be read beside the one that was.
-        if target.name != (checkpoint and Path(checkpoint).name) and not _is_ours(target):
-            raise InputError(
-                f"{target} exists and was not written by janus-jax; writing the result would "
-                "destroy it: name another file"
-            )
-
-
-_MARKS = (
-    b'{\n "schema": "janus-jax/',
-    b"# A plan of janus-jax",
-    b"# Where the errors of ",
-    b"<!DOCTYPE html>\n<!-- janus-jax report -->",
-    b"name,status,reason,",
-    b"outcome,name,status,reason,",
-    b'{"id": "seed',  # packets, whose writer looks at all of the file
-)
-"""How the files begin that are written here."""
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether a file may be replaced: there is none, it is empty, no regular file, or our own."""
-    if not path.is_file():
-        return True
-    with writing(), path.open("rb") as file:
-        head = file.read(64)
-    return not head or head.startswith(_MARKS)
-
-
-@contextmanager
-def writing(what: str = "the result") -> Generator[None]:
-    """Turn what the system says about a failed write into one message; a closed pipe passes."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise InputError(f"cannot write {error.filename or what}: {error.strerror}") from error
+        if target.name != (checkpoint and Path(checkpoint).name):
+            check_ours(target)
 
 
 def publish(

@@ -10,11 +10,11 @@ import hashlib
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict, cast, get_args
 
 from janus_jax.errors import InputError
 
@@ -367,7 +367,7 @@ def make_plan(options: Mapping[str, Any]) -> Plan:
         if name in _DECIMALS:
             given[name] = _decimal(name, value)
         elif name in _LISTS:
-            given[name] = (value,) if isinstance(value, str) else tuple(str(v) for v in value)
+            given[name] = names_given(_flag(name), value)
         elif name in _RANGES:
             given[name] = _integer(name, value)
         elif name in _CHOICES:
@@ -376,7 +376,7 @@ def make_plan(options: Mapping[str, Any]) -> Plan:
             if not isinstance(value, bool):
                 raise InputError(f"--pairs is {value!r}, but it must be True or False")
         elif name in _OUTCOME_OPTIONS and not isinstance(value, str):
-            given[name] = joined_names([str(part) for part in value])
+            given[name] = joined_names(names_given(_flag(name), value))
         else:
             given[name] = str(value)
     if "cluster" in given:
@@ -419,6 +419,15 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 
 
 _OUTCOME_OPTIONS = ("error", "correct", "score")
+
+
+def names_given(option: str, value: object) -> tuple[str, ...]:
+    """One name or several, as a person gave them to Python."""
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, bytes | Mapping) or not isinstance(value, Iterable):
+        raise InputError(f"{option}: {value!r} is neither a name nor a list of names")
+    return tuple(str(name) for name in cast("Iterable[object]", value))
 
 
 def joined_names(names: Sequence[str]) -> str:

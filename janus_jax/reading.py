@@ -59,6 +59,13 @@ def read_options(
     delimiter: str | None, encoding: str, log: Mapping[str, Any] | None
 ) -> ReadOptions:
     """Put the options together; ``log`` is for :func:`make_choices`."""
+    for name, value in (("delimiter", delimiter), ("encoding", encoding)):
+        if not isinstance(value, str) and (name, value) != ("delimiter", None):
+            raise InputError(f"--{name} is {value!r}, but it must be text")
+    if log is not None and not isinstance(cast("object", log), Mapping):
+        raise InputError(
+            f"log is {log!r}, but it must hold choices by name, such as {{'metric': 'acc'}}"
+        )
     return ReadOptions(delimiter, encoding, make_choices(log or {}))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from janus_jax.errors import InputError
 
 if TYPE_CHECKING:
     import altair as alt
@@ -70,31 +72,33 @@ class AuditResult(Result):
         replay: Result | Mapping[str, Any] | None = None,
         power: Result | Mapping[str, Any] | None = None,
         sensitivity: Result | Mapping[str, Any] | None = None,
-    ) -> str:
+    ) -> str | None:
         """``report.html``: one page that people read, which asks nothing of any network.
 
         Parameters
         ----------
         path
-            A file to write it to, beside returning it.
+            The file to write it to; without one the page is returned.
         replay, power, sensitivity
             Results of these functions, or their documents, to show as sections of the page.
 
         Raises
         ------
         InputError
-            One of them is of other data or another plan than this audit.
+            One of them is of other data or another plan than this audit; or the file cannot be
+            written, or holds what was not written here.
         """
-        from janus_jax.files import write_whole
+        given = {"replay": replay, "power": power, "sensitivity": sensitivity}
+        beside = [
+            (name, _document(name, value)) for name, value in given.items() if value is not None
+        ]
+        return written(path, lambda: self._page(beside))
+
+    def _page(self, beside: Sequence[tuple[str, dict[str, Any]]] = ()) -> str:
         from janus_jax.html.page import page
         from janus_jax.html.together import together
 
-        given = {"replay": replay, "power": power, "sensitivity": sensitivity}
-        beside = [(name, _document(value)) for name, value in given.items() if value is not None]
-        text = page(**together([("this audit", self.document), *beside]))
-        if path is not None:
-            write_whole(path, text)
-        return text
+        return page(**together([("this audit", self.document), *beside]))
 
     def plot_forest(self) -> alt.LayerChart:
         """Lifts of the findings in both splits, with the interval of the holdout lift.
@@ -132,23 +136,33 @@ class AuditResult(Result):
     def write(self, folder: str | Path) -> list[Path]:
         """Write ``result.json``, ``findings.csv``, ``report.md`` and ``report.html`` into a folder.
 
-        The folder is made when it does not exist; files of these names are replaced.
+        The folder is made when it does not exist. Results that stand in it are replaced (of several
+        models, also those in the folders of their audits); other files never.
+
+        Raises
+        ------
+        InputError
+            The folder cannot be made or written, or a file of one of these names was not written
+            here.
         """
-        from janus_jax.files import RESULT_FILES, write_whole
+        from janus_jax.files import RESULT_FILES, folder_named, write_whole, writing
+        from janus_jax.folders import former_folders, remove_former
         from janus_jax.report import findings_csv
 
-        target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
+        target = folder_named(folder, "write")
+        former = former_folders(target)
         # The numbers are safe before anything is drawn.
         texts = (
             self.to_json,
             lambda: findings_csv(self.document),
             self.to_markdown,
-            self.to_html,
+            self._page,
         )
         paths = [target / name for name in RESULT_FILES]
         for path, text in zip(paths, texts, strict=True):
-            write_whole(path, text())
+            with writing(str(path)):
+                write_whole(path, text())
+        remove_former(former, ())
         return paths
 
     def __repr__(self) -> str:
@@ -165,5 +179,23 @@ class AuditResult(Result):
         return summary(self.document)
 
 
-def _document(value: Result | Mapping[str, Any]) -> dict[str, Any]:
-    return value.document if isinstance(value, Result) else dict(value)
+def written(path: str | Path | None, make: Callable[[], str]) -> str | None:
+    """Write a text to a file; without one return it."""
+    if path is None:
+        return make()
+    from janus_jax.files import file_named, write_whole, writing
+
+    target = file_named(path, "to_html")
+    with writing(str(target)):
+        write_whole(target, make())
+    return None
+
+
+def _document(name: str, value: object) -> dict[str, Any]:
+    if isinstance(value, Result):
+        return value.document
+    if not isinstance(value, Mapping):
+        raise InputError(
+            f"{name}: {value!r} is no result; give what janus_jax.{name} returned, or its document"
+        )
+    return dict(cast("Mapping[str, Any]", value))

@@ -38,6 +38,8 @@ def check_shown(table: Table, names: Sequence[str]) -> tuple[str, ...]:
     """
     for name in dict.fromkeys(names):
         column = find_column(table, name, "--examples")
+        if column.origin == "varies":
+            raise InputError(f"--examples {name!r}: it {column.unusable}")
         if column.unusable is not None and column.levels == (column.unusable,):
             raise InputError(
                 f"--examples {name!r}: each value is {column.unusable}, which is not kept as text; "

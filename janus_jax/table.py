@@ -41,8 +41,8 @@ class Column:
         The source declares its values to be categories, whatever they look like.
     origin
         What is known about where the fact comes from: "post", known only after the model ran;
-        "derived", made from the gold answer; "outcome", one of several models' outcomes; None
-        otherwise.
+        "derived", made from the gold answer; "outcome", one of several models' outcomes; "varies",
+        it differs between the rows of one example; None otherwise.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Column:
     levels: Levels
     unusable: str | None = None
     categorical: bool = False
-    origin: Literal["post", "derived", "outcome"] | None = None
+    origin: Literal["post", "derived", "outcome", "varies"] | None = None
 
     def __post_init__(self) -> None:
         # A million rows of a yes/no column are a megabyte then, not four.

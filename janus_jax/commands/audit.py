@@ -25,7 +25,8 @@ from janus_jax.commands.common import (
 )
 from janus_jax.commands.meeting import add_meeting_options, clean_stdout, processes_of
 from janus_jax.errors import InputError
-from janus_jax.output import check_targets, publish, writing
+from janus_jax.files import writing
+from janus_jax.output import check_targets, publish
 from janus_jax.plan import Plan
 
 if TYPE_CHECKING:
@@ -131,11 +132,12 @@ def _run(
         check_targets(inputs, options.out, options.json, options.checkpoint)
 
     from janus_jax.auditing import Setting
+    from janus_jax.folders import folder_names
     from janus_jax.permutations import DEFAULT_MEMORY, Running
     from janus_jax.progress import reporting
     from janus_jax.several.comparing import run_comparison
     from janus_jax.several.report import print_comparison
-    from janus_jax.several.result import Comparison, folder_names
+    from janus_jax.several.result import Comparison
     from janus_jax.stopping import terminable
     from janus_jax.terminal import print_result
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from janus_jax.commands.common import Commands
-from janus_jax.output import writing
+from janus_jax.files import writing
 
 
 def add(commands: Commands) -> None:

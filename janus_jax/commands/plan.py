@@ -18,7 +18,8 @@ from janus_jax.commands.common import (
     warn,
 )
 from janus_jax.errors import InputError
-from janus_jax.output import check_targets, writing
+from janus_jax.files import writing
+from janus_jax.output import check_targets
 
 if TYPE_CHECKING:
     from janus_jax.plans.drafting import Draft

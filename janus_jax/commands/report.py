@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from janus_jax.commands.common import Commands
+from janus_jax.commands.common import Commands, warn
 from janus_jax.errors import InputError
-from janus_jax.output import check_targets, writing
+from janus_jax.files import writing
+from janus_jax.output import check_targets
 
 DEFAULT = "report.html"
 
@@ -37,7 +40,9 @@ def add(commands: Commands) -> None:
         help="one result of `audit`; and of `replay`, `power` and `sensitivity`, if any (beside "
         "the audit of several models, none)",
     )
-    parser.add_argument("--out", metavar="FILE", help=f"the page to write (default {DEFAULT})")
+    parser.add_argument(
+        "--out", metavar="FILE", help=f"the page to write (default {DEFAULT}); - prints it"
+    )
 
 
 def _report(options: argparse.Namespace, arguments: Sequence[str]) -> int:
@@ -48,22 +53,34 @@ def _report(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
     from janus_jax.html.comparison import comparison_page
     from janus_jax.html.page import page
-    from janus_jax.html.together import is_comparison, together
+    from janus_jax.html.together import is_comparison, same_design, together
 
     several = is_comparison(documents)
     found = {} if several else together(documents)
-    check_targets(options.files, None, target)
+    if target != "-":
+        check_targets(options.files, None, target)
 
     from janus_jax.files import write_whole
 
     try:
         text = comparison_page(documents[0][1]) if several else page(**found)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        other = "power" in found and not same_design(found["audit"], found["power"])
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         # What these hold was checked at the top only; a file damaged deeper is no fault of ours.
         raise InputError(
             f"{', '.join(options.files)}: cannot be shown ({type(error).__name__}: {error}), so "
             "one of them is damaged or of another version; make it again with --json"
         ) from error
+    if other:
+        warn(
+            "the power study has other sizes, rules or limits than the audit; the page says so "
+            "(`janus-jax power` on the audit's data, with its options, has the same)"
+        )
+    if target == "-":
+        with writing("standard output"):
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        return 0
     with writing(target):
         write_whole(target, text)
     with writing("standard output"):
@@ -72,9 +89,9 @@ def _report(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
 
 def _read(name: str) -> Any:
-    """What a JSON file holds."""
+    """What a JSON file holds, by the strict grammar: no NaN, no number beyond a float."""
     try:
-        text = Path(name).read_text(encoding="utf-8")
+        text = Path(name).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -82,8 +99,19 @@ def _read(name: str) -> Any:
             f"{name} is not UTF-8 text; name the result.json of an audit, or what --json wrote"
         ) from error
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return json.loads(text, parse_constant=_no_number, parse_float=_finite)
+    except RecursionError as error:
+        raise InputError(f"{name} is nested too deeply: no result of janus-jax is") from error
+    except ValueError as error:
         raise InputError(
             f"{name} is not JSON ({error}); name the result.json of an audit, or what --json wrote"
         ) from error
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _no_number(text)

@@ -12,7 +12,8 @@ from typing import Any, Final, TextIO
 
 from janus_jax.commands.common import PROGRAM, Commands, add_backend_options, warn, whole
 from janus_jax.errors import InputError
-from janus_jax.output import check_targets, publish, publish_document, writing
+from janus_jax.files import writing
+from janus_jax.output import check_targets, publish, publish_document
 
 _HEADER: Final = ("quantity", "expected", "se", "ours", "se", "verdict")
 _EPILOG = """\

@@ -14,32 +14,48 @@ if TYPE_CHECKING:
     import altair as alt
 
 
+_NOT_TESTED = "no descriptor was tested; `findings` has the reason for each"
+_NOT_KEPT = "the result was written by an earlier version, which kept no curve; audit again"
+
+
 def forest(document: Document) -> alt.LayerChart:
     """:func:`janus_jax.html.charts.forest`."""
-    return _chart(charts.forest, document)
+    return _chart(charts.forest, document, _NOT_TESTED)
 
 
 def decoys(document: Document) -> alt.LayerChart:
     """:func:`janus_jax.html.charts.decoys`."""
-    return _chart(charts.decoys, document)
+    return _chart(charts.decoys, document, _no_screen(document))
 
 
 def fdp(document: Document) -> alt.LayerChart:
     """:func:`janus_jax.html.charts.fdp`."""
-    return _chart(charts.fdp, document)
+    return _chart(charts.fdp, document, _no_screen(document))
 
 
 def methods(document: Document) -> alt.LayerChart:
     """:func:`janus_jax.html.charts.methods`."""
-    return _chart(charts.methods, document)
+    return _chart(charts.methods, document, _NOT_TESTED)
 
 
 def lifts(document: Document) -> alt.LayerChart:
     """:func:`janus_jax.html.comparison.findings_chart`."""
-    return _chart(comparison.findings_chart, document)
+    many = len(document["models"])
+    why = (
+        f"{many} models are more than can be told apart; `findings` has their lifts"
+        if document["findings"]
+        else "nothing was found for any model"
+    )
+    return _chart(comparison.findings_chart, document, why)
 
 
-def _chart(make: Callable[[Document], dict[str, Any] | None], document: Document) -> alt.LayerChart:
+def _no_screen(document: Document) -> str:
+    return _NOT_KEPT if document["screen"]["L"] else _NOT_TESTED
+
+
+def _chart(
+    make: Callable[[Document], dict[str, Any] | None], document: Document, otherwise: str
+) -> alt.LayerChart:
     try:
         import altair
     except ImportError as error:
@@ -48,10 +64,7 @@ def _chart(make: Callable[[Document], dict[str, Any] | None], document: Document
         ) from error
     spec = make(document)
     if spec is None:
-        raise InputError(
-            "there is nothing to plot: no descriptor was tested, or the result is of a version "
-            "that kept no curve; the audit's `findings` lists the reasons"
-        )
+        raise InputError(f"there is nothing to plot: {otherwise}")
     # Notebooks are not the page: a ground of their own, so that dark themes stay legible.
     chart: Any = altair.LayerChart.from_dict({**spec, "background": LIGHT.paper})
     return chart

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, cast
 
+from janus_jax import __version__
 from janus_jax.errors import InputError
+from janus_jax.folders import COMPARISON
 from janus_jax.report import Document
 
 KINDS: Final = ("audit", "replay", "power", "sensitivity")
 """The documents that a page can show, by their commands."""
-
-COMPARISON: Final = "janus-jax/comparison/1"
-"""The schema of several models' audit."""
 
 _NEEDED: Final = {
     "comparison": (
@@ -54,6 +54,9 @@ def kind_of(document: Any, name: str) -> str:
     kind = next((k for k in KINDS if found == f"janus-jax/{k}/1"), None)
     if kind is None:
         what = f"has the schema {found!r}" if found else "has no schema of janus-jax"
+        kinds = "|".join((*KINDS, "comparison"))
+        if isinstance(found, str) and re.fullmatch(rf"janus-jax/({kinds})/\d+", found):
+            what += f", but janus-jax {__version__} reads version 1: another version wrote it"
         raise InputError(
             f"{name} {what}; a report is made of the JSON of `janus-jax audit`, and with it of "
             "`replay`, `power` or `sensitivity`"

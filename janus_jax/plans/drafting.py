@@ -20,9 +20,8 @@ from janus_jax import __version__
 from janus_jax.columns import Selection
 from janus_jax.descriptors import Descriptors, make_descriptors
 from janus_jax.errors import InputError
-from janus_jax.files import write_whole
+from janus_jax.files import file_named, write_whole, writing
 from janus_jax.outcome import id_columns, without_repeats
-from janus_jax.output import writing
 from janus_jax.plan import Plan, PlanOptions, make_plan
 from janus_jax.plans.fingerprints import example_ids, groups_hash, ids_hash, split_hash, used_hash
 from janus_jax.plans.planned import (
@@ -193,6 +192,7 @@ def write_plan(
     InputError
         A name is used twice, a part does not exist, or the file cannot be written.
     """
+    target = file_named(path, "out")
     planned = finished(draft, extra=extra, outcomes_read=outcomes_read, proposed=proposed)
     text = plan_text(planned)
     try:
@@ -201,7 +201,7 @@ def write_plan(
         odd = text[error.start]
         raise InputError(f"an option holds {odd!r}, half of a character: it is no text") from error
     with writing(str(path)):
-        write_whole(path, text)
+        write_whole(target, text)
     return replace(planned, source=str(path))
 
 

@@ -83,6 +83,8 @@ def chosen_plan(given: Mapping[str, Any], plan: PlanSource | None) -> tuple[Plan
     """
     if plan is None:
         return make_plan(given), None
+    if not isinstance(cast("object", plan), str | os.PathLike | Planned):
+        raise InputError(f"--plan: {plan!r} is no plan; name a file, or give what plan() returned")
     planned = plan if isinstance(plan, Planned) else read_plan(plan)
     for name, value in given.items():
         if value is not None:

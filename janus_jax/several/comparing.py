@@ -23,7 +23,7 @@ from janus_jax.exchange import memberships, shuffled_part
 from janus_jax.interface import Backend, Problem
 from janus_jax.joint import apart, together
 from janus_jax.permutations import DEFAULT_MEMORY, Progress, Running
-from janus_jax.plan import Names, Plan, PlanOptions
+from janus_jax.plan import Names, Plan, PlanOptions, names_given
 from janus_jax.plans.file import PlanSource, chosen_plan
 from janus_jax.plans.planned import Planned
 from janus_jax.plans.verifying import remarks
@@ -104,7 +104,7 @@ def compare(
             backend=backend,
             running=Running(memory=memory, batch=batch, progress=progress),
             reading=read_options(delimiter, encoding, log),
-            examples=[examples] if isinstance(examples, str) else examples or (),
+            examples=() if examples is None else names_given("--examples", examples),
         ),
         differences=differences,
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from janus_jax.result import AuditResult, Result
+from janus_jax.result import AuditResult, Result, written
 
 if TYPE_CHECKING:
     import altair as alt
@@ -103,21 +102,29 @@ class Comparison(Result):
     def write(self, folder: str | Path) -> list[Path]:
         """Write the comparison into a folder, and every audit into a folder of its own in it.
 
-        The folders are made when they do not exist; files of the same names are replaced.
+        The folders are made when they do not exist. Results that stand in them are replaced, and
+        those of an earlier comparison's other models are removed; other files never.
+
+        Raises
+        ------
+        InputError
+            A folder cannot be made or written, or a file of one of the names was not written here.
         """
-        from janus_jax.files import RESULT_FILES, write_whole
+        from janus_jax.files import RESULT_FILES, folder_named, write_whole, writing
+        from janus_jax.folders import folder_names, former_folders, remove_former
         from janus_jax.html.comparison import comparison_page
         from janus_jax.several.report import comparison_csv, short_names, shown_pair
 
-        target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
+        target = folder_named(folder, "write")
         audits = {**self.audits, **self.differences}
-        folders = folder_names(list(audits))
+        names = folder_names(list(audits))
+        folders = [folder_named(target / name, "write") for name in names]
+        former = former_folders(target)
         models = short_names(self.document)
         pairs = (shown_pair(e, models) for e in self.document["differences"] if e["audit"])
         pages = [
             (f"{name}/{RESULT_FILES[-1]}", shown)
-            for name, shown in zip(folders, (*models.values(), *pairs), strict=True)
+            for name, shown in zip(names, (*models.values(), *pairs), strict=True)
         ]
         # The numbers are safe before anything is drawn.
         texts = (
@@ -128,26 +135,29 @@ class Comparison(Result):
         )
         paths = [target / name for name in RESULT_FILES]
         for path, text in zip(paths, texts, strict=True):
-            write_whole(path, text())
-        for name, audit in zip(folders, audits.values(), strict=True):
-            paths += audit.write(target / name)
+            with writing(str(path)):
+                write_whole(path, text())
+        for place, audit in zip(folders, audits.values(), strict=True):
+            paths += audit.write(place)
+        remove_former(former, folders)
         return paths
 
-    def to_html(self, path: str | Path | None = None) -> str:
+    def to_html(self, path: str | Path | None = None) -> str | None:
         """``report.html``: one page that people read, which asks nothing of any network.
 
         Parameters
         ----------
         path
-            A file to write it to, beside returning it.
+            The file to write it to; without one the page is returned.
+
+        Raises
+        ------
+        InputError
+            The file cannot be written, or holds what was not written here.
         """
-        from janus_jax.files import write_whole
         from janus_jax.html.comparison import comparison_page
 
-        text = comparison_page(self.document)
-        if path is not None:
-            write_whole(path, text)
-        return text
+        return written(path, lambda: comparison_page(self.document))
 
     def plot_lifts(self) -> alt.LayerChart:
         """The lift of every finding for every model; filled where it is found.
@@ -172,14 +182,7 @@ class Comparison(Result):
     def _repr_markdown_(self) -> str:
         return self.to_markdown()
 
+    def _repr_html_(self) -> str:
+        from janus_jax.html.summary import comparison_summary
 
-def folder_names(names: list[str]) -> list[str]:
-    """A folder for each outcome: its number, and its name as far as any file system takes it.
-
-    Examples
-    --------
-    >>> folder_names(["gpt-4", "a/b wrong, c right"])
-    ['1-gpt-4', '2-a_b_wrong_c_right']
-    """
-    plain = (re.sub(r"[^A-Za-z0-9.-]+", "_", name).strip("._")[:100] for name in names)
-    return [f"{number}-{name}".rstrip("-.") for number, name in enumerate(plain, 1)]
+        return comparison_summary(self.document)

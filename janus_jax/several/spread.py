@@ -103,8 +103,11 @@ def spread(table: Table, plan: Plan, column: str, *, unread: bool = False) -> Ta
         if name == outcome.name:
             columns |= {new.name: new for new in made}
         elif name != column:
-            said = _no_fact(table, plan, places, varying[name]) if name in varying else None
-            columns[name] = replace(old, unusable=old.unusable or said)
+            columns[name] = (
+                replace(old, origin="varies", unusable=_no_fact(table, plan, places, varying[name]))
+                if name in varying
+                else old
+            )
     columns |= {new.name: new for new in made}  # a plan's outcome may not be there yet
     names = [new.name for new in made]
     notes.append(f"{table.n} rows of {len(names)} models are {base.n} examples side by side")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,12 @@ def test_other_data_and_other_plans_are_refused(audit: Path, tmp_path: Path, kin
     [
         ("", "is not JSON"),
         ("{", "is not JSON"),
-        ("[" * 100_000, "is not JSON"),
+        ("[" * 100_000, "is nested too deeply"),
+        ('{"p": NaN}', "is not JSON (NaN is no number of JSON)"),
+        ('{"p": [1, -Infinity]}', "is not JSON (-Infinity is no number of JSON)"),
+        ('{"p": 1e999}', "is not JSON (1e999 is no number of JSON)"),
+        ('{"schema": "janus-jax/audit/99"}', "reads version 1: another version wrote it"),
+        ('{"schema": "janus-jax/comparison/2"}', "reads version 1: another version wrote it"),
         ("[1, 2]", "has no schema of janus-jax"),
         ('{"schema": 3}', "has the schema 3"),
         ('{"schema": "janus-jax/reproduce/1"}', "has the schema 'janus-jax/reproduce/1'"),
@@ -124,17 +130,66 @@ def test_from_python(tmp_path: Path) -> None:
     result = janus_jax.AuditResult(made.document("gsm8k"))
     beside = made.beside()
     path = tmp_path / "page.html"
-    text = result.to_html(
+    nothing = result.to_html(
         path,
         replay=janus_jax.ReplayResult(beside["replay"]),
         power=beside["power"],
         sensitivity=beside["sensitivity"],
     )
-    assert text == path.read_text(encoding="utf-8") == made.text("full")
+    assert nothing is None  # a console would show all of the page
+    assert path.read_text(encoding="utf-8") == made.text("full")
     assert result.to_html() == made.text("gsm8k")
     other = janus_jax.AuditResult(made.document("livecodebench"))
     with pytest.raises(InputError, match="replay does not belong to this audit: its data"):
         other.to_html(replay=beside["replay"])
+
+
+def test_a_page_to_standard_output_and_a_byte_order_mark(audit: Path, tmp_path: Path) -> None:
+    marked = tmp_path / "marked.json"
+    marked.write_bytes(b"\xef\xbb\xbf" + audit.read_bytes())
+    run = cli.call("report", marked, "--out", "-")
+    assert run.status == 0, run.err
+    assert run.out == made.text("gsm8k")
+
+
+def test_a_power_study_of_another_design_is_said(audit: Path, tmp_path: Path) -> None:
+    document = copy.deepcopy(made.beside()["power"])
+    own = made.write(tmp_path, "own.json", document)
+    assert cli.call("report", audit, own, "--out", tmp_path / "own.html").err == ""
+    document["design"]["n_discovery"] += 1
+    other = made.write(tmp_path, "other.json", document)
+    run = cli.call("report", audit, other, "--out", tmp_path / "other.html")
+    assert run.status == 0
+    assert "the power study has other sizes, rules or limits than the audit" in run.err
+    shown = Read((tmp_path / "other.html").read_text("utf-8")).shown()
+    assert "another design than this audit" in shown
+
+
+WRONG: dict[str, tuple[Callable[[janus_jax.AuditResult, Path], object], str]] = {
+    "number": (lambda r, _: r.to_html(3), "to_html: 3 is no path; name a file"),  # type: ignore[arg-type]
+    "nothing": (lambda r, _: r.write(None), "write: None is no path; name a folder"),  # type: ignore[arg-type]
+    "empty": (lambda r, _: r.write(""), "write: the path is empty; name a folder"),
+    "empty page": (lambda r, _: r.to_html(""), "to_html: the path is empty; name a file"),
+    "no folder": (lambda r, p: r.to_html(p / "no" / "x.html"), "there is no folder .*no for x.ht"),
+    "folder": (lambda r, p: r.to_html(p), "to_html: .* is a folder; name a file"),
+    "file": (lambda r, p: r.write(p / "mine.csv"), "mine.csv is a file; name a folder"),
+    "foreign": (lambda r, p: r.to_html(p / "mine.csv"), "was not written by janus-jax"),
+    "foreign within": (lambda r, p: r.write(p / "theirs"), "report.md exists and was not written"),
+    "replay": (lambda r, _: r.to_html(replay="no"), "replay: 'no' is no result; give what janus_"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_places_are_refused_in_python_too(tmp_path: Path, case: str) -> None:
+    (tmp_path / "mine.csv").write_text("mine", "utf-8")
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "report.md").write_text("mine", "utf-8")
+    make, said = WRONG[case]
+    with pytest.raises(InputError, match=said):
+        make(janus_jax.AuditResult(made.document("gsm8k")), tmp_path)
+    assert [p.name for p in (tmp_path / "theirs").iterdir()] == ["report.md"]
+    assert (tmp_path / "theirs" / "report.md").read_text("utf-8") == "mine"
+    assert (tmp_path / "mine.csv").read_text("utf-8") == "mine"
 
 
 def test_a_file_that_is_damaged_within_is_named(tmp_path: Path) -> None:

@@ -488,6 +488,50 @@ def test_the_command_writes_the_comparison_and_every_audit(tmp_path: Path) -> No
     assert "2 models on the same examples" in (tmp_path / "report.md").read_text("utf-8")
 
 
+def test_results_of_models_that_are_no_longer_there_go(tmp_path: Path) -> None:
+    three = janus_jax.compare(str(GSM8K), correct=list(SYSTEMS), differences="none", **FEW)
+    two = janus_jax.compare(str(GSM8K), correct=list(SYSTEMS[1:]), differences="none", **FEW)
+    three.write(tmp_path)
+    first, second, third = (f"{i}-{name}" for i, name in enumerate(SYSTEMS, 1))
+    (tmp_path / second / "notes.txt").write_text("mine", "utf-8")
+    (tmp_path / third / "report.md").write_text("mine now", "utf-8")
+    (tmp_path / "other").mkdir()
+    two.write(tmp_path)
+    kept = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")}
+    files = ("result.json", "findings.csv", "report.md", "report.html")
+    now = [f"{i}-{name}" for i, name in enumerate(SYSTEMS[1:], 1)]
+    assert kept == {
+        *files,
+        "other",
+        *(name for folder in now for name in (folder, *(f"{folder}/{f}" for f in files))),
+        *(second, f"{second}/notes.txt"),
+        *(third, f"{third}/report.md"),
+    }
+    assert first not in kept
+    two.audits[SYSTEMS[1]].write(tmp_path)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {*files, "other", second, third}
+
+
+def test_a_comparison_shows_itself_in_a_notebook(three: janus_jax.Comparison) -> None:
+    page = three._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert (
+        f"<strong>{repr(three).removeprefix('<Comparison: ').removesuffix('>').capitalize()}"
+        in (page.replace("&gt;", ">"))
+    )
+    for finding in three.document["findings"][:10]:
+        assert f"<bdi>{finding['name'].replace('>', '&gt;')}</bdi>" in page
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize("value", [5, b"xy", {"x": 1}, 2.5])
+@pytest.mark.parametrize("option", ["error", "examples", "id", "include", "na", "conjunction"])
+def test_names_that_are_no_names(small: pd.DataFrame, option: str, value: object) -> None:
+    given: dict[str, Any] = {"error": ["x", "y"], option: value}
+    with pytest.raises(InputError, match=rf"^--{option}: .* is neither a name nor a list of names"):
+        janus_jax.compare(small, **given, **FEW)
+
+
 def test_nothing_foreign_is_replaced_in_the_folders_of_audits(tmp_path: Path) -> None:
     folder = tmp_path / f"1-{SYSTEMS[0]}"
     folder.mkdir()
