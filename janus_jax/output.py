@@ -131,11 +131,17 @@ def publish(
     out: str | None,
     json: str | None,
     show: Callable[[dict[str, Any], TextIO], None],
+    saved: Callable[[], None] | None = None,
 ) -> None:
-    """Write an audit, or several, where ``--out`` and ``--json`` say, and show it."""
+    """Write an audit, or several, where ``--out`` and ``--json`` say, and show it.
+
+    ``saved`` is called once a folder holds everything: whoever reads standard output may stop.
+    """
     if out:
         with writing(out):
             result.write(out)
+        if saved is not None:
+            saved()
     publish_document(result, json, lambda stream: show(result.to_dict(), stream))
 
 

@@ -175,7 +175,7 @@ def _run(
         )
     if processes.first:
         show = print_comparison if isinstance(result, Comparison) else print_result
-        publish(result, options.out, options.json, show)
+        publish(result, options.out, options.json, show, checkpoint and checkpoint.remove)
     if checkpoint is not None:
         checkpoint.remove()
     return 0

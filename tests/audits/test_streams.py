@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import janus_jax
 from janus_jax.errors import ProcessLost
+from janus_jax.output import publish
 from janus_jax.processes import Processes
 from tests.audits import cli
 from tests.oracle import tables
@@ -146,3 +148,22 @@ def test_a_lost_process_is_an_error_of_its_own(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(ProcessLost, match="--resume goes on") as lost:
         Processes(0, 2).check_same("task")
     assert lost.value.exit_status == 4
+
+
+def test_sums_are_not_kept_once_the_results_are_written(tmp_path: Path) -> None:
+    result = janus_jax.audit(
+        str(GSM8K), correct="correct_175b_verification", permutations=99, backend="numpy"
+    )
+    kept = tmp_path / "checkpoint"
+    kept.write_text("sums", "utf-8")
+
+    def gone(document: object, stream: object) -> None:
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        publish(result, None, None, gone, kept.unlink)
+    assert kept.exists()  # nothing was written that could replace them
+    with pytest.raises(BrokenPipeError):
+        publish(result, str(tmp_path / "out"), None, gone, kept.unlink)
+    assert not kept.exists()
+    assert (tmp_path / "out" / "report.html").exists()
