@@ -25,16 +25,28 @@ def number(value: float | None, style: str = "+.3f") -> str:
     return text if text.strip("+-0.") else text.replace("-", "+")
 
 
-def p_text(value: float | None) -> str:
-    """A p-value: never shown as 0.
+def floored(p: float | None) -> bool:
+    """Whether a p-value left the range of floats, so that it only bounds what it stands for."""
+    return p is not None and p < SHOWN_FROM
+
+
+def p_text(value: float | None, *, bound: bool = False) -> str:
+    """A p-value: never shown as 0, and "<" before one that only bounds it.
+
+    Parameters
+    ----------
+    value
+        The p-value.
+    bound
+        It was made of one that is floored.
 
     Examples
     --------
-    >>> p_text(0.0314), p_text(2.44e-36), p_text(2.3e-308)
-    ('0.0314', '2.4e-36', '<2.3e-308')
+    >>> p_text(0.0314), p_text(2.44e-36), p_text(2.3e-308), p_text(4.5e-308, bound=True)
+    ('0.0314', '2.4e-36', '<2.3e-308', '<4.5e-308')
     """
     if value is None:
         return "-"
-    if value < SHOWN_FROM:
-        return f"<{SHOWN_FROM:.1e}"
+    if bound or floored(value):
+        return f"<{max(value, SHOWN_FROM):.1e}"
     return f"{value:.4f}" if value >= 0.001 else f"{value:.1e}"

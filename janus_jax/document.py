@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from janus_jax.ablation import ablation
 from janus_jax.advice import reading_notes
+from janus_jax.cells import floored
 from janus_jax.curves import curve, histogram, size, threshold
 from janus_jax.effects import effect
 from janus_jax.families import families
@@ -343,6 +344,12 @@ def _status(
     return ("confirmed" if passed else "not_replicated"), f"selected: {why}; {verdict}"
 
 
+def _p_words(screened: Screened, i: int, values: Sequence[float] | NDArray[np.float64]) -> str:
+    """A p-value in a reason, with "<" where the exact one left the range of floats."""
+    below = screened.closed is not None and floored(float(screened.closed.p_exact[i]))
+    return f"{'<' if below else ''}{values[i]:.4g}"
+
+
 def _why(g: int, i: int, prepared: Prepared, plan: Plan, screened: Screened) -> str:
     """The comparison that the primary rule made, in words."""
     counts, rule = prepared.discovery[g], plan.rule
@@ -361,9 +368,9 @@ def _why(g: int, i: int, prepared: Prepared, plan: Plan, screened: Screened) -> 
         case "unadjusted":
             if screened.closed is None:
                 return f"Monte-Carlo p {screened.p_monte_carlo[i]:.4g} {sign} {plan.alpha}"
-            return f"exact p {screened.closed.p_exact[i]:.4g} {sign} {plan.alpha}"
+            return f"exact p {_p_words(screened, i, screened.closed.p_exact)} {sign} {plan.alpha}"
         case "bh_05" | "bh_10":
-            return f"BH-adjusted p {screened.p_bh[i]:.4g} {sign} 0.{rule[-2:]}"
+            return f"BH-adjusted p {_p_words(screened, i, screened.p_bh)} {sign} 0.{rule[-2:]}"
         case "max_t":
             return f"max-T p {screened.p_max_t[i]:.4g} {sign} {plan.alpha}"
         case "max_t_step_down":

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from janus_jax.cells import number, p_text, printable
+from janus_jax.cells import floored, number, p_text, printable
 from janus_jax.markdown import escaped, sentence, table_lines
 from janus_jax.plans.proposed import JUDGED_HEADER, judged_answer, judged_rows
 from janus_jax.ranking import FINDINGS, by_rank
@@ -156,7 +156,7 @@ def table(document: Document) -> tuple[list[str], Callable[[Mapping[str, Any]], 
     else:
         columns["p clusters"] = lambda d: p_text(d["p_monte_carlo"])
     columns |= {
-        "p BH": lambda d: p_text(d["p_bh"]),
+        "p BH": lambda d: p_text(d["p_bh"], bound=floored(d["p_exact"])),
         "p max-T": lambda d: p_text(d["p_max_t"]),
         "stability": lambda d: number(d["stability"], ".2f"),
     }

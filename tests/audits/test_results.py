@@ -7,6 +7,7 @@ import inspect
 import io
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -284,3 +285,29 @@ def test_adjusted_lifts_stand_beside_the_plain_ones(tmp_path: Path) -> None:
     report = (tmp_path / "report.md").read_text()
     line = next(line for line in report.splitlines() if line.startswith("| n\\_steps \\> 3"))
     assert f"{d['lift']:+.3f} | {d['lift_adjusted']:+.3f}" in line
+
+
+def test_what_is_made_of_a_p_value_below_all_floats_is_a_bound_too(tmp_path: Path) -> None:
+    n = 4000
+    table = tmp_path / "t.csv"
+    rows = [f"{'yes' if i % 2 else 'no'},{'yes' if i % 3 else 'no'},{i % 2}" for i in range(n)]
+    table.write_text("\n".join(("a,b,wrong", *rows)) + "\n", "utf-8")
+    words = (table, "--error", "wrong", "--discovery", "1", *cli.FAST)
+    for rule, said in (
+        ("bh_05", "BH-adjusted p <4.45e-308 <= 0.05"),
+        ("unadjusted", "exact p <2."),
+    ):
+        run = cli.call("audit", *words, "--rule", rule, "--out", tmp_path / rule)
+        assert run.status == 0, run.err
+        result = cli.parse((tmp_path / rule / "result.json").read_text("utf-8"))
+        first = next(d for d in result["descriptors"] if d["name"] == "a")
+        floor = sys.float_info.min
+        assert (first["p_exact"], first["p_bh"]) == (floor, 2 * floor)
+        assert said in first["reason"]
+        for text in (
+            run.out,
+            (tmp_path / rule / "report.md").read_text("utf-8"),
+            (tmp_path / rule / "report.html").read_text("utf-8").replace("&lt;", "<"),
+        ):
+            assert "<2.3e-308" in text.replace("\\", "")
+            assert "<4.5e-308" in text.replace("\\", "")
