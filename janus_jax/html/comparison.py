@@ -250,7 +250,7 @@ def _lifts(
     }
     layers = [rule_at(colours, "x", 0, strokeWidth=1), marks]
     names = [printable(finding["name"]) for finding in findings]
-    return chart(colours, layers, ROW * len(findings), names)
+    return chart(colours, layers, ROW * len(findings), names, domain)
 
 
 def _differences(document: Document) -> Iterator[tuple[str, str]]:

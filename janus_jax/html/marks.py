@@ -7,6 +7,7 @@ expression.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -65,13 +66,26 @@ WIDE: Final = 680
 NARROW: Final = 340
 """Widths in pixels that the page's drawings are made for: a desk and a phone."""
 ROW: Final = 24
+_LIMIT: Final = 300  # pixels of a label on a desk
+_WIDER: Final = 1.2  # a wide font beside the one that is measured in
 _FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 
 
 def chart(
-    colours: Colours, layers: list[Spec], height: int, names: Sequence[str] = (), **more: Any
+    colours: Colours,
+    layers: list[Spec],
+    height: int,
+    names: Sequence[str] = (),
+    series: Sequence[str] = (),
+    **more: Any,
 ) -> Spec:
-    """A chart of one view. ``narrow`` is set by whoever draws it for a phone."""
+    """A chart of one view. ``narrow`` is set by whoever draws it for a phone.
+
+    ``series`` are the words of the legend, if these may be long.
+    """
+    longest, room = (max(map(_width, texts), default=0) for texts in (series, names))
+    beside = WIDE - min(room, int(_WIDER * _LIMIT))
+    columns = min(4, max(1, beside // (longest + 50)))
     axis = {
         "labelColor": colours.soft,
         "titleColor": colours.soft,
@@ -93,21 +107,29 @@ def chart(
         "autosize": {"type": "fit-x", "contains": "padding"},
         "background": "transparent",
         "padding": {"left": 2, "right": 14, "top": 4, "bottom": 4},
-        "params": [{"name": "narrow", "value": False}, {"name": "names", "value": list(names)}],
+        "params": [
+            {"name": "narrow", "value": False},
+            {"name": "names", "value": list(names)},
+            {"name": "room", "value": room},
+        ],
         "layer": quiet,
         "config": {
             "font": _FONT,
             "aria": False,
             "axis": axis,
+            # On a phone a long title finds room below the names.
+            "axisX": {"titleAnchor": {"expr": "narrow ? 'end' : 'middle'"}},
             "legend": {
                 "labelColor": colours.ink,
                 "labelFontSize": 12,
-                "labelLimit": 400,
+                "labelLimit": {"expr": "narrow ? 180 : 400"},
                 "orient": "top",
                 "title": None,
-                "columns": {"expr": "narrow ? 1 : 4"},
+                "columns": {"expr": f"narrow ? 1 : {columns}"},
                 "symbolSize": 70,
                 "columnPadding": 34,
+                # On a phone it finds room above the names.
+                "layout": {"top": {"anchor": {"signal": "narrow ? 'end' : 'start'"}}},
                 "offset": 22,
             },
             "view": {"stroke": None},
@@ -118,9 +140,18 @@ def chart(
 
 
 def narrowed(spec: Spec) -> Spec:
-    """The same chart for a phone."""
+    """The same chart for a phone, with room at the right for a legend in a wide font."""
     first, *others = spec["params"]
-    return {**spec, "width": NARROW, "params": [{**first, "value": True}, *others]}
+    padding = {**spec["padding"], "right": 34}
+    params = [{**first, "value": True}, *others]
+    return {**spec, "width": NARROW, "padding": padding, "params": params}
+
+
+def _width(name: str) -> int:
+    """How wide a label is at most, in pixels, in the widest of the usual fonts (DejaVu Sans)."""
+    wide = sum(unicodedata.east_asian_width(c) in "WF" or c in "mwMW@%" for c in name)
+    slim = sum(c in "ijl.,:;|!' " for c in name)
+    return 12 * wide + 4 * slim + 8 * (len(name) - wide - slim)
 
 
 def rows_axis(colours: Colours, narrow: int = 120) -> Spec:
@@ -132,9 +163,11 @@ def rows_axis(colours: Colours, narrow: int = 120) -> Spec:
         "title": None,
         "axis": {
             "labelExpr": "names[datum.value]",
-            "labelLimit": {"expr": f"narrow ? {narrow} : 300"},
+            "labelLimit": {"expr": f"narrow ? {narrow} : {_LIMIT}"},
             "labelColor": colours.ink,
             "labelPadding": 8,
+            # Whoever draws without a browser measures in a narrow font; a reader's may be wider.
+            "minExtent": {"expr": f"8 + min(room, {_WIDER} * (narrow ? {narrow} : {_LIMIT}))"},
             "ticks": False,
             "domain": False,
         },

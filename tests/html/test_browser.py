@@ -120,6 +120,38 @@ def test_without_scripts_all_is_there(browser: Browser, folder: Path) -> None:
         assert shown.requests == [(folder / "full.html").as_uri()]
 
 
+OUTSIDE = """() => Array.from(document.querySelectorAll('figure svg'), (svg) => {
+  const box = svg.getBoundingClientRect();
+  return Array.from(svg.querySelectorAll('text'), (text) => [text, text.getBoundingClientRect()])
+    .filter(([, at]) => box.width && at.width)
+    .filter(([, at]) => at.left < box.left - 1 || at.right > box.right + 1 || at.top < box.top - 1)
+    .map(([text]) => text.textContent);
+}).flat()"""
+"""Labels that stand out of the drawings to be seen, so that paper would cut them."""
+
+
+@pytest.mark.parametrize("kind", ["full", "livecodebench", "hostile", *made.COMPARISONS])
+@pytest.mark.parametrize("width", [1100, 375, 320, "print"])
+def test_no_label_is_cut_in_a_wide_font(
+    browser: Browser, tmp_path: Path, kind: str, width: int | str
+) -> None:
+    # The drawings are made without a browser, in the fonts of that machine.
+    wide = '<style>text { font-family: "DejaVu Sans", Verdana, sans-serif !important; }</style>'
+    path = tmp_path / "page.html"
+    path.write_text(made.text(kind).replace("</head>", f"{wide}</head>"), encoding="utf-8")
+    size = {"width": 700 if width == "print" else width, "height": 900}
+    context = browser.new_context(viewport=size, java_script_enabled=False)  # pyright: ignore[reportArgumentType]
+    try:
+        page = context.new_page()
+        if width == "print":
+            page.emulate_media(media="print")
+        page.goto(path.as_uri())
+        assert page.evaluate("document.querySelectorAll('figure svg text').length") > 10
+        assert page.evaluate(OUTSIDE) == []
+    finally:
+        context.close()
+
+
 def test_tables_sort_by_number_and_by_text(browser: Browser, folder: Path) -> None:
     tested = [d for d in made.document("gsm8k")["descriptors"] if d["status"] != "ineligible"]
     lifts = {d["name"]: round(d["discovery"]["lift"], 3) for d in tested}  # as they are shown
