@@ -17,6 +17,30 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
+def shortened(text: str, most: int) -> str:
+    """Text of at most so many characters: the middle of a longer one gives way to an ellipsis."""
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 3
+    return f"{text[: most - 1 - tail]}\u2026{text[-tail:]}"
+
+
+IN_PROSE: Final = 80
+IN_TABLE: Final = 120
+"""Characters of a name that a sentence, and a cell of a table, show; files for programs keep it."""
+
+
+def called(name: str, most: int = IN_PROSE) -> str:
+    """A name of the data in a sentence (or, with ``IN_TABLE``, in a cell): printable, not endless.
+
+    Examples
+    --------
+    >>> called("long " * 100, 20)
+    'long long lon\u2026 long '
+    """
+    return shortened(printable(name), most)
+
+
 def number(value: float | None, style: str = "+.3f") -> str:
     """A number for a table; a dash when it is undefined, and no minus sign before a zero."""
     if value is None:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from janus_jax.cells import floored, number, p_text, printable
+from janus_jax.cells import IN_TABLE, called, floored, number, p_text, printable
 from janus_jax.markdown import escaped, sentence, table_lines
 from janus_jax.plans.proposed import JUDGED_HEADER, judged_answer, judged_rows
 from janus_jax.ranking import FINDINGS, by_rank
@@ -112,13 +112,14 @@ def answer(document: Document) -> str:
     selected = [d for d in ranked(document) if d["status"] not in ("not_selected", "ineligible")]
     if not tested:
         return "no descriptor was eligible, so nothing was tested"
-    screened = f"{len(selected)} of {tested} descriptors selected on discovery"
+    many = "descriptor" if tested == 1 else "descriptors"
+    screened = f"{len(selected)} of {tested} {many} selected on discovery"
     if document["data"]["holdout"] is None:
         return f"{screened}; there is no holdout, so nothing is confirmed"
     found = [d for d in selected if d["status"] == "confirmed"]
     slices = len({frozenset((d["name"], *d["aliases"])) for d in found})
     distinct = f" ({slices} different slices)" if slices < len(found) else ""
-    names = ", ".join(printable(d["name"]) for d in found[:5])
+    names = ", ".join(called(d["name"]) for d in found[:5])
     more = f" and {len(found) - 5} more" if len(found) > 5 else ""
     listed = f": {names}{more}" if found else ""
     return f"{screened}, {len(found)} confirmed on holdout{distinct}{listed}"
@@ -138,7 +139,7 @@ def table(document: Document) -> tuple[list[str], Callable[[Mapping[str, Any]], 
     """
     data, adjusted = document["data"], document["plan"]["strata"] is not None
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
-        "descriptor": lambda d: printable(d["name"]),
+        "descriptor": lambda d: called(d["name"], IN_TABLE),
         "status": lambda d: STATUS_WORDS[d["status"]],
     }
     for part, prefix, error in (("discovery", "", "errors "), ("holdout", "holdout ", "holdout ")):
@@ -396,7 +397,7 @@ def _overlapping(document: Document) -> Iterator[str]:
         (
             [
                 str(place),
-                printable(member["name"]),
+                called(member["name"], IN_TABLE),
                 number(member["phi"], "+.2f"),
                 str(member["on"]),
                 str(member["both"]),

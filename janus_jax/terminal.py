@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from janus_jax.cells import printable
+from janus_jax.cells import IN_TABLE, called, printable
 from janus_jax.plans.proposed import JUDGED_HEADER, judged_answer, judged_rows
 from janus_jax.report import (
     METHOD_HEADER,
@@ -218,7 +218,7 @@ def print_result(document: Document, stream: TextIO) -> None:
         print_answer(console, judged_answer(document["proposed"]))
         rows = judged_rows(document["proposed"], STATUS_WORDS)[:_SHOWN]
         if rows:
-            shown = [[printable(name), *rest] for name, *rest in rows]
+            shown = [[called(name, IN_TABLE), *rest] for name, *rest in rows]
             print_table(console, JUDGED_HEADER, shown, leave_out=_JUDGED_LEFT_OUT)
     print_list(
         console,
@@ -243,6 +243,6 @@ def print_list(console: Console, title: str, pairs: Sequence[tuple[str, str]]) -
     console.print()
     console.print(f"{title} ({len(pairs)})", style="bold")
     for name, reason in pairs[:_SHOWN]:
-        console.print(f"  {printable(name)}: {printable(reason)}")
+        console.print(f"  {called(name, IN_TABLE)}: {printable(reason)}")
     if len(pairs) > _SHOWN:
         console.print(f"  ... and {len(pairs) - _SHOWN} more")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TextIO
 
 from janus_jax.behaviour.wording import percent
-from janus_jax.cells import number, printable
+from janus_jax.cells import IN_TABLE, called, number, printable
 from janus_jax.report import STATUS_WORDS, ran_on, rule_words
 from janus_jax.terminal import console_for, print_answer, print_table
 
@@ -86,7 +86,7 @@ def print_splits(document: Mapping[str, Any], stream: TextIO) -> None:
         console.print(f"Warning: {printable(warning)}", style="yellow")
     rows = [row for row in document["rules"] if row["eligible"]]
     if rows:
-        shown = [[printable(name), *rest] for name, *rest in split_rows(rows[:_SHOWN])]
+        shown = [[called(name, IN_TABLE), *rest] for name, *rest in split_rows(rows[:_SHOWN])]
         print_table(console, HEADER, shown, leave_out=_LEFT_OUT)
     if len(rows) > _SHOWN:
         console.print(f"... and {len(rows) - _SHOWN} more; --json FILE lists them all")

@@ -32,11 +32,11 @@ use, the split, and all limits; `janus-jax audit RESULTS --plan FILE` then compu
 refuses a table that is not the one planned for. Its hash tells the plan from every other one.
 """
 _KINDS = {
-    "boolean": "yes/no columns",
-    "numeric": "numbers above their median",
-    "level": "levels",
-    "missing": "missing values",
-    "conjunction": "conjunctions",
+    "boolean": ("yes/no column", "yes/no columns"),
+    "numeric": ("number above its median", "numbers above their median"),
+    "level": ("level", "levels"),
+    "missing": ("missing value", "missing values"),
+    "conjunction": ("conjunction", "conjunctions"),
 }
 
 
@@ -103,7 +103,7 @@ def _plan(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 def _show(draft: Draft, planned: Planned, stream: TextIO) -> None:
     """Print what was planned, the hash on a line of its own."""
     from janus_jax.behaviour.wording import counted
-    from janus_jax.cells import printable
+    from janus_jax.cells import IN_TABLE, called, printable
     from janus_jax.plans.planned import SPLITS
     from janus_jax.terminal import console_for, print_answer
 
@@ -116,8 +116,12 @@ def _show(draft: Draft, planned: Planned, stream: TextIO) -> None:
     console.print(", ".join(f"{size} {name}" for size, name in sizes if size))
     counts = Counter(rule.kind for rule in planned.rules)
     console.print(
-        ", ".join(f"{counts[kind]} {words}" for kind, words in _KINDS.items() if counts[kind])
+        ", ".join(
+            f"{counts[kind]} {one if counts[kind] == 1 else many}"
+            for kind, (one, many) in _KINDS.items()
+            if counts[kind]
+        )
     )
     for column, reason in (draft.selection.not_used | draft.descriptors.not_used).items():
-        console.print(f"not used: {printable(column)}: {printable(reason)}", style="dim")
+        console.print(f"not used: {called(column, IN_TABLE)}: {printable(reason)}", style="dim")
     console.print(f"{printable(planned.source)}: sha256 {planned.hash}")

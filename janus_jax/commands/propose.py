@@ -116,7 +116,7 @@ def _propose(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
 def show(document: Mapping[str, Any], stream: TextIO) -> None:
     """Print the result: the answer, the slices, what to do next."""
-    from janus_jax.cells import printable
+    from janus_jax.cells import IN_TABLE, called, printable
     from janus_jax.mining.proposing import answer
     from janus_jax.terminal import console_for, print_answer, print_table
 
@@ -134,7 +134,7 @@ def show(document: Mapping[str, Any], stream: TextIO) -> None:
             _HEADER,
             [
                 [
-                    printable(it["name"]),
+                    called(it["name"], IN_TABLE),
                     str(it["rank"]),
                     f"{it['errors_on']}/{it['on']}",
                     f"{it['error_rate']:.3f}",

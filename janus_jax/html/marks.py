@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from janus_jax.cells import printable
+from janus_jax.cells import IN_TABLE, called, printable
 
 Spec = dict[str, Any]
 
@@ -109,7 +109,7 @@ def chart(
         "padding": {"left": 2, "right": 14, "top": 4, "bottom": 4},
         "params": [
             {"name": "narrow", "value": False},
-            {"name": "names", "value": list(names)},
+            {"name": "names", "value": [called(name, IN_TABLE) for name in names]},
             {"name": "room", "value": room},
         ],
         "layer": quiet,

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from janus_jax.cells import printable
+from janus_jax.cells import IN_TABLE, called, printable
 from janus_jax.html import wording
 from janus_jax.report import STATUS_WORDS, Document, planned_words, ran_on
 
@@ -50,6 +50,7 @@ def render(template: str, shown: Mapping[str, Any], *, drawn: bool) -> str:
             scripts=[Markup(script) for script in scripts],
             policy=_policy(scripts),
             symbols=SYMBOLS,
+            longest=IN_TABLE,
             status_words=STATUS_WORDS,
         )
     )
@@ -96,7 +97,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters |= {"lines": _lines, "breakable": _breakable}
+    made.filters |= {"lines": _lines, "breakable": _breakable, "called": called}
     return made
 
 

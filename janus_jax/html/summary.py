@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from janus_jax.cells import number, printable
+from janus_jax.cells import IN_TABLE, called, number
 from janus_jax.html import views, wording
 from janus_jax.report import Document, interval
 from janus_jax.several.report import (
@@ -76,4 +76,4 @@ def _row(d: Mapping[str, Any], held: bool) -> list[str]:
     cells = [views.share(part, "on"), views.share(part, "off"), number(d["discovery"]["lift"])]
     if held:
         cells += [number(d["holdout"]["lift"]), interval(d["effect"])]
-    return [printable(d["name"]), *cells]
+    return [called(d["name"], IN_TABLE), *cells]

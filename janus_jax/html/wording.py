@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from janus_jax.behaviour.wording import counted
-from janus_jax.cells import printable
+from janus_jax.cells import called, printable
 from janus_jax.html import views
 from janus_jax.report import Document, method_words
 
@@ -106,32 +106,35 @@ def plain(document: Document) -> tuple[str, str]:
     status, shown = views.spotlight(document)
     if not tested or status == "nothing":
         return _nothing_tested(document)
-    groups = counted(tested, "group")
+    found = _of(len(shown), tested)
     if status == "confirmed":
-        return _confirmed(document, shown, groups), _how_sure(document, shown)
+        return _confirmed(document, shown, found), _how_sure(document, shown)
     if status == "selected":
         return (
-            f"{_of(len(shown), groups)} of examples that were tested stood out{_most(shown)}.",
+            f"{sentence(found)} stood out{_most(shown)}.",
             "No examples were kept apart to check that, so nothing is confirmed: differences that "
             "win a search look larger than they are, and some of these may be chance.",
         )
     if status == "not_replicated":
         passed = "it did not pass" if len(shown) == 1 else "none of them passed"
         return (
-            f"{_of(len(shown), groups)} of examples that were tested stood out where we searched, "
-            f"but {passed} the check on {_held(document)} kept apart for that.",
+            f"{sentence(found)} stood out where we searched, but {passed} the check on "
+            f"{_held(document)} kept apart for that.",
             "So nothing is reported as a finding, which is a result and not a failure: what is "
             f"seen only where one searches is often chance. But {_blind(document)}",
         )
+    groups = "not even the one tested" if tested == 1 else f"none of the {tested:,} groups tested"
     return (
         f"No group of examples was found in which the model errs more, or less, than elsewhere: "
-        f"none of the {groups} tested stood out from what chance alone gives.",
+        f"{groups} stood out from what chance alone gives.",
         f"That is a result, not a failure, but no proof: {_blind(document, small=True)}",
     )
 
 
-def _of(count: int, groups: str) -> str:
-    return f"{count} of the {groups}"
+def _of(count: int, tested: int) -> str:
+    if tested == 1:
+        return "the one group of examples that was tested"
+    return f"{count:,} of the {tested:,} groups of examples that were tested"
 
 
 def _held(document: Document) -> str:
@@ -139,7 +142,7 @@ def _held(document: Document) -> str:
 
 
 def _name(descriptor: dict[str, Any]) -> str:
-    return f"\u201c{printable(descriptor['name'])}\u201d"
+    return f"\u201c{called(descriptor['name'])}\u201d"
 
 
 def _rates(part: dict[str, Any]) -> str:
@@ -154,7 +157,7 @@ def _most(shown: list[dict[str, Any]]) -> str:
     return f"{lead}{_name(shown[0])}, where {_rates(shown[0]['discovery'])}"
 
 
-def _confirmed(document: Document, shown: list[dict[str, Any]], groups: str) -> str:
+def _confirmed(document: Document, shown: list[dict[str, Any]], found: str) -> str:
     kinds = len(views.families(document))
     together = (
         f" ({kinds:,} {_families(kinds)}, since they overlap)" if 0 < kinds < len(shown) else ""
@@ -163,7 +166,7 @@ def _confirmed(document: Document, shown: list[dict[str, Any]], groups: str) -> 
     largest = max(shown, key=lambda d: abs(d["holdout"]["lift"]))
     lead = "the largest difference there is in " if len(shown) > 1 else "in "
     return (
-        f"In {_of(len(shown), groups)} of examples that were tested{together} the model's error "
+        f"In {found}{together} the model's error "
         f"rate differs from elsewhere, and the difference held up on {_held(document)} kept apart "
         f"to check it; {lead}{_name(largest)}, where {_rates(largest['holdout'])}."
     )

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from janus_jax.cells import number, printable
+from janus_jax.cells import IN_TABLE, called, number, printable
 from janus_jax.markdown import escaped, sentence, table_lines
 from janus_jax.ranking import FINDINGS, SELECTED, by_rank
 from janus_jax.report import (
@@ -42,7 +42,7 @@ def short_names(document: Document) -> dict[str, str]:
     alike = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*names, strict=False))
     shared = "".join(column[0] for column in alike)
     begin = max((shared.rfind(mark) for mark in "_-/.: ="), default=-1) + 1
-    return {name: printable(name[begin:] or name) for name in names}
+    return {name: called(name[begin:] or name) for name in names}
 
 
 def comparison_answer(document: Document) -> str:
@@ -64,7 +64,7 @@ def comparison_answer(document: Document) -> str:
 
 
 def _named(findings: list[dict[str, Any]]) -> str:
-    names = ", ".join(printable(f["name"]) for f in findings[:3])
+    names = ", ".join(called(f["name"]) for f in findings[:3])
     more = f" and {len(findings) - 3} more" if len(findings) > 3 else ""
     return f" ({names}{more})" if names else ""
 
@@ -78,7 +78,7 @@ def findings_table(document: Document) -> tuple[list[str], list[list[str]]]:
     split = "holdout" if document["data"]["holdout"] else "discovery"
     rows = [
         [
-            printable(finding["name"]),
+            called(finding["name"], IN_TABLE),
             KIND_WORDS[finding["kind"]],
             *(
                 f"{STATUS_WORDS[finding['statuses'][name]]} {number(finding['lifts'][name][split])}"
@@ -127,7 +127,7 @@ def _audit_row(name: str, entry: Mapping[str, Any]) -> list[str]:
         str(errors.get("holdout", "-")),
         str(len(selected)),
         str(sum(d["status"] == "confirmed" for d in selected)) if audit["data"]["holdout"] else "-",
-        ", ".join(f"{printable(d['name'])} ({STATUS_WORDS[d['status']]})" for d in best) or "-",
+        ", ".join(f"{called(d['name'])} ({STATUS_WORDS[d['status']]})" for d in best) or "-",
     ]
 
 
@@ -196,7 +196,7 @@ def _pair_row(
     else:
         worse = models[second] if high < 0 else "not clear"
     return [
-        printable(finding["name"]),
+        called(finding["name"], IN_TABLE),
         f"{models[first]}, {models[second]}",
         *(
             f"{only[name][side]}/{finding[side]}"

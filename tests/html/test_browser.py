@@ -173,6 +173,9 @@ def test_tables_sort_by_number_and_by_text(browser: Browser, folder: Path) -> No
         press("discovery lift")
         # Turned round, but equal numbers stay in the order they have.
         assert [lifts[name] for name in names()] == sorted(lifts.values())
+        press("p exact")  # the smallest one first
+        p_values = {d["name"]: float(f"{d['p_exact']:.1e}") for d in tested}
+        assert [p_values[name] for name in names()] == sorted(p_values.values())
         press("descriptor")
         shown_names = names()
         assert shown_names == sorted(shown_names, key=str.lower)

@@ -9,6 +9,8 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import vl_convert
 
@@ -417,3 +419,44 @@ def test_licences_go_with_the_page() -> None:
     first = read_page("gsm8k").scripts()[0]
     assert "University of Washington Interactive Data Lab" in first
     assert "Mike Bostock" in first
+
+
+def test_endless_names_are_shortened_where_people_read(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    name = "begin " + "w" * 5000 + " end"
+    hard = rng.random(400) < 0.5
+    table = pd.DataFrame({name: hard, "wrong": rng.random(400) < np.where(hard, 0.8, 0.2)})
+    result = janus_jax.audit(table, error="wrong", **made.OPTIONS)
+    assert result.confirmed == [name]
+    page = result.to_html()
+    assert page is not None
+    read = Read(page)
+    short = f"begin {'w' * 74}\u2026{'w' * 35} end"
+    assert len(short) == 120
+    assert short in read.rows("tested")[0][0]
+    assert all(len(text) < 400 for text in page.split('<p class="answer">')[1].split("</p>")[:1])
+    assert any(b.get("title") == name for b in read.all("bdi"))  # the whole of it when pointed at
+    assert len(repr(result)) < 200
+    table_lines = result.to_markdown().split("## Why each")[0].splitlines()
+    assert max(map(len, table_lines)) < 400
+    assert name in result.to_markdown()
+    assert name in result.to_json()
+    result.write(tmp_path)
+    assert name in (tmp_path / "findings.csv").read_text("utf-8")
+
+
+def test_one_group_is_no_plural() -> None:
+    hard = np.arange(400) % 2 == 0
+    for share, said in (
+        (0.8, "In the one group of examples that was tested the model's error rate differs"),
+        (0.2, "not even the one tested stood out from what chance alone gives"),
+    ):
+        wrong = np.random.default_rng(3).random(400) < np.where(hard, share, 0.2)
+        result = janus_jax.audit(
+            pd.DataFrame({"hard": hard, "wrong": wrong}), error="wrong", **made.OPTIONS
+        )
+        text = page(result.document)
+        assert said in Read(text).shown()
+        assert " of 1 descriptor selected" in repr(result)
+        assert "1 groups" not in text
+        assert "1 descriptors" not in text

@@ -16,7 +16,8 @@
   function sort(table, head) {
     const numeric = head.classList.contains("num");
     const before = head.getAttribute("aria-sort");
-    const down = before ? before === "ascending" : numeric;
+    const small = /^p /.test(head.textContent.trim()); // of p-values the small ones come first
+    const down = before ? before === "ascending" : numeric && !small;
     for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     const body = table.tBodies[0];
