@@ -11,18 +11,16 @@ from janus_jax.html import rendering, sections, wording
 from janus_jax.html.drawing import Drawing, draw
 from janus_jax.html.marks import LIGHT, PAGE, ROW, Colours, Spec, chart, rows_axis, rule_at, tooltip
 from janus_jax.report import STATUS_WORDS, Document, answer, rule_words
+from janus_jax.several.pairs_report import DISAGREE, PAIRS_HEADER, pairs_rows
 from janus_jax.several.report import (
-    DISAGREE,
     KIND_WORDS,
     MODELS_HEADER,
-    PAIRS_HEADER,
     all_notes,
     co_error_rows,
     comparison_answer,
     ineligible,
     models_rows,
     not_used,
-    pairs_rows,
     short_names,
     shown_pair,
     sizes,
@@ -102,7 +100,7 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
         "disagree": DISAGREE,
         "pairs": {
             "header": PAIRS_HEADER,
-            "rows": pairs_rows(document),
+            "rows": pairs_rows(document, short_names(document)),
             "caption": "Slices found for what one of two models alone gets wrong, by "
             f"{'holdout' if document['data']['holdout'] else 'discovery'} examples",
         },

@@ -145,8 +145,9 @@ def _notes(
     if differences:
         yield (
             "'A wrong, B right' says where two models disagree, and may be found in one slice both "
-            "ways. Which of the two does worse there than elsewhere is what the difference of "
-            "their lifts says; its 95% interval (Bonett and Price, for paired rates) is that of "
-            "one slice, not corrected for having looked at several or chosen the slice"
+            "ways. Which of the two loses ground to the other there, compared with elsewhere, is "
+            "what the difference of their lifts says; its 95% interval (Bonett and Price, for "
+            "paired rates) is that of one slice, not corrected for having looked at several or "
+            "chosen the slice"
             + ("; there is none where rows come in clusters" if plan.cluster else "")
         )

@@ -1,4 +1,4 @@
-"""Two models in one slice: where they disagree, and which of them does worse there than elsewhere.
+"""Two models in one slice: where they disagree, and which of them loses ground there.
 
 That "A wrong, B right" concentrates in a slice does not say that A is the worse there: "B wrong, A
 right" may concentrate there as well, since models disagree more on what is hard. What says it is

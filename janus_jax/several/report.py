@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from janus_jax.cells import IN_TABLE, called, number, printable
 from janus_jax.markdown import escaped, sentence, table_lines
-from janus_jax.ranking import FINDINGS, SELECTED, by_rank
+from janus_jax.ranking import SELECTED, by_rank
 from janus_jax.report import (
     FINDINGS_COLUMNS,
     STATUS_WORDS,
@@ -23,6 +23,7 @@ from janus_jax.report import (
     rule_words,
 )
 from janus_jax.several.merging import said_once
+from janus_jax.several.pairs_report import DISAGREE, PAIRS_HEADER, PAIRS_LEFT_OUT, pairs_rows
 from janus_jax.terminal import console_for, print_answer, print_list, print_table
 
 if TYPE_CHECKING:
@@ -151,78 +152,6 @@ def co_error_rows(document: Document) -> list[list[str]]:
     ]
 
 
-PAIRS_HEADER: Final = (
-    "descriptor",
-    "first, second",
-    "first alone, on",
-    "first alone, off",
-    "second alone, on",
-    "second alone, off",
-    "alone wrong there",
-    "difference of lifts",
-    "95%",
-    "worse there",
-)
-
-# Columns that are left out, in this order, where the terminal is too narrow for all.
-_PAIRS_LEFT_OUT: Final = (
-    "second alone, off",
-    "first alone, off",
-    "alone wrong there",
-    "first, second",
-)
-
-
-def pairs_rows(document: Document) -> list[list[str]]:
-    """Every slice where two models disagree: how often each alone is wrong, and which is worse."""
-    models = short_names(document)
-    return [
-        _pair_row(pair["models"], finding, models)
-        for pair in document["pairs"]
-        for finding in pair["findings"]
-    ]
-
-
-def _pair_row(
-    pair: Sequence[str], finding: Mapping[str, Any], models: Mapping[str, str]
-) -> list[str]:
-    first, second = pair
-    only, difference = finding["only_wrong"], finding["difference"]
-    low, high = difference["low"], difference["high"]
-    if low is None:
-        worse = "-"
-    elif low > 0:
-        worse = models[first]
-    else:
-        worse = models[second] if high < 0 else "not clear"
-    return [
-        called(finding["name"], IN_TABLE),
-        f"{models[first]}, {models[second]}",
-        *(
-            f"{only[name][side]}/{finding[side]}"
-            for name in (first, second)
-            for side in ("on", "off")
-        ),
-        _found_there(pair, finding, models),
-        number(difference["lift"]),
-        "-" if low is None else f"{low:+.2f}..{high:+.2f}",
-        worse,
-    ]
-
-
-def _found_there(pair: Sequence[str], finding: Mapping[str, Any], models: Mapping[str, str]) -> str:
-    """Which of the two was found to be wrong alone there, and whether more often or less."""
-    how: dict[str, list[str]] = {}
-    for name in pair:
-        if finding["statuses"][name] in FINDINGS:
-            only = finding["only_wrong"][name]
-            more = only["on"] * finding["off"] > only["off"] * finding["on"]
-            how.setdefault("more often" if more else "less often", []).append(models[name])
-    return "; ".join(
-        f"{'both' if len(names) > 1 else names[0]} {often}" for often, names in how.items()
-    )
-
-
 def not_used(document: Document) -> list[dict[str, str]]:
     """Columns that no descriptor was made of for any model, with the reason.
 
@@ -256,15 +185,6 @@ def sizes(document: Document) -> str:
     """The size of each split, in words."""
     data, parts = document["data"], ("discovery", "holdout")
     return ", ".join(f"{part} {data[part]['n']} examples" for part in parts if data[part])
-
-
-DISAGREE: Final = (
-    "An error here is an example that one of two models alone gets wrong: on and off count those "
-    "inside and outside the slice. A slice may be found both ways: then the two disagree more "
-    "often there, and neither need be worse for it. Which of them does worse there than elsewhere, "
-    "compared with the other, is what the difference of their lifts says; it is clear where its "
-    "interval leaves out 0."
-)
 
 
 def _missing(document: Document) -> list[tuple[str, str]]:
@@ -312,7 +232,7 @@ def _markdown(document: Document) -> Iterator[str]:
     header, rows = findings_table(document)
     yield from table_lines(header, rows) if rows else ("None.",)
     yield ""
-    rows = pairs_rows(document)
+    rows = pairs_rows(document, short_names(document))
     if document["differences"]:
         yield "## Where two models disagree"
         yield ""
@@ -375,15 +295,15 @@ def print_comparison(document: Document, stream: TextIO) -> None:
         console.print()
         print_table(console, header, rows[:_SHOWN], words=header[1:])
         _print_more(console, len(rows) - _SHOWN)
-    rows = pairs_rows(document)
+    rows = pairs_rows(document, short_names(document))
     if rows:
         console.print()
         print_table(
             console,
             PAIRS_HEADER,
             rows[:_PATTERNS],
-            words=("first, second", "alone wrong there", "worse there"),
-            leave_out=_PAIRS_LEFT_OUT,
+            words=("first, second", "alone wrong there", "loses ground there"),
+            leave_out=PAIRS_LEFT_OUT,
         )
         _print_more(console, len(rows) - _PATTERNS)
     console.print()

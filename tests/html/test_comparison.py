@@ -73,7 +73,9 @@ def test_disagreements_and_what_was_not_tested() -> None:
     read = Read(comparison_page(result.document))
     (found,) = result.document["pairs"][0]["findings"]
     only, difference = found["only_wrong"], found["difference"]
-    tables = [table for table in read.all("table") if "worse there" in "".join(table.itertext())]
+    tables = [
+        table for table in read.all("table") if "loses ground there" in "".join(table.itertext())
+    ]
     cells = [
         " ".join("".join(cell.itertext()).split()) for cell in tables[0].iter() if is_cell(cell)
     ]
