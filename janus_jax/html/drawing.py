@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from janus_jax.html.marks import NARROW, WIDE, Spec, narrowed
+from janus_jax.html.marks import NARROW, WIDE, Spec, for_page, narrowed
 
 _SIZE = re.compile(r"<svg[^>]*?>", re.DOTALL)
 _VIEW = re.compile(r'viewBox="[^"]*"')
@@ -54,6 +54,7 @@ def draw(spec: Spec, key: str, title: str, description: str) -> Drawing:
     """
     import vl_convert
 
+    spec = for_page(spec)
     compiled: dict[str, Any] = vl_convert.vegalite_to_vega(spec)
     compiled.pop("$schema", None)
 

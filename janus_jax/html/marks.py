@@ -128,8 +128,6 @@ def chart(
                 "columns": {"expr": f"narrow ? 1 : {columns}"},
                 "symbolSize": 70,
                 "columnPadding": 34,
-                # On a phone it finds room above the names.
-                "layout": {"top": {"anchor": {"signal": "narrow ? 'end' : 'start'"}}},
                 "offset": 22,
             },
             "view": {"stroke": None},
@@ -137,6 +135,17 @@ def chart(
         },
         **more,
     }
+
+
+def for_page(spec: Spec) -> Spec:
+    """The same chart with its legend at the right on a phone, where it finds room above the names.
+
+    Vega-Lite passes this on to Vega; its own schema, by which altair checks, does not know it.
+    """
+    config = spec["config"]
+    layout = {"top": {"anchor": {"signal": "narrow ? 'end' : 'start'"}}}
+    legend = {**config["legend"], "layout": layout}
+    return {**spec, "config": {**config, "legend": legend}}
 
 
 def narrowed(spec: Spec) -> Spec:
