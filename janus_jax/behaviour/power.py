@@ -72,7 +72,10 @@ class PowerResult(Result):
 
     def __repr__(self) -> str:
         cells = counted(len(self.document["cells"]), "cell")
-        found = ", ".join(f"{target['looked_for']} {target['smallest']}" for target in self.targets)
+        found = ", ".join(
+            f"{t['looked_for']} {'not reached' if t['smallest'] is None else t['smallest']}"
+            for t in self.targets
+        )
         return f"<PowerResult: {cells}{found and f'; smallest {found}'}>"
 
 

@@ -99,7 +99,7 @@ class Search:
         return max(rules.min_on or 1, 1, math.ceil(Fraction(rules.min_prevalence) * n))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ProposeResult(Result):
     """What was proposed: schema ``janus-jax/propose/1``."""
 
@@ -107,6 +107,9 @@ class ProposeResult(Result):
     def candidates(self) -> list[str]:
         """Names of the conjunctions that were added to the library, best first."""
         return [it["name"] for it in self.document["proposed"]["slices"] if it["new"]]
+
+    def __repr__(self) -> str:
+        return f"<ProposeResult: {answer(self.document)}>"
 
 
 def propose(

@@ -94,6 +94,12 @@ def test_smallest_n_is_the_first_of_the_grid_that_reaches_the_target():
     assert found["above"]["power"] == estimates[first + 10]
 
 
+def test_a_target_out_of_reach_is_said_in_the_repr():
+    result = power(preset="musique", base_error="0.95", target="0.8", repetitions=FEW)
+    assert [it["smallest"] for it in result.targets] == [None]
+    assert repr(result).endswith("; smallest delta not reached>")
+
+
 def test_a_target_out_of_reach():
     design = make_design({"preset": "musique", "base_error": "0.95"})
     found = smallest_delta(design, Cells(FEW, 1, None), "0.8")

@@ -36,6 +36,8 @@ def parts(path: Path, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def test_three_splits_and_counts_that_pandas_finds(tmp_path: Path) -> None:
     frame, plan = planted(1), tmp_path / "plan.toml"
     result = propose(frame, out=plan, **OPTIONS)
+    many = len(result.document["proposed"]["slices"])
+    assert repr(result).startswith(f"<ProposeResult: {many} slices proposed")
     dealt = parts(plan, frame)
     assert {name: len(rows) for name, rows in dealt.items()} == {
         "proposal": 180,
