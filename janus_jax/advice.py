@@ -234,8 +234,9 @@ def _effect_notes(plan: Plan, prepared: Prepared, screened: Screened) -> Iterato
         if selected:
             yield (
                 "the interval of a confirmed descriptor is conditional on having passed the gate: "
-                "where the true lift is well below the gate it covers less than 95% (at 0, with a "
-                "gate of 0.10: 89% with 60 holdout examples, 71% with 160, hardly ever with 600)"
+                "where the true lift is well below the gate it covers less than 95% (for example, "
+                "if the true lift is 0 and the gate 0.10: 89% with 60 holdout examples, 71% with "
+                "160, hardly ever with 600); where it is well above the gate, about 95%"
             )
     bare = sum(prepared.holdout[g].plain_lift is None for g in prepared.eligible)
     if bare:

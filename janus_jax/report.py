@@ -106,23 +106,58 @@ def findings_csv(document: Document) -> str:
     return out.getvalue()
 
 
-def answer(document: Document) -> str:
-    """What was found, in a sentence; the strongest findings are named."""
+def by_chance(document: Document) -> float | None:
+    """How many descriptors the primary rule's threshold lets pass by chance alone, on average.
+
+    Its own estimate, in which no descriptor has to do with errors; None for rules without such a
+    threshold, and where it selected nothing.
+    """
+    screen, rule = document["screen"], document["rule"]
+    entry = screen.get(rule)
+    if not entry or entry.get("threshold") is None:
+        return None
+    if rule == "decoys":
+        return screen["L"] * entry["D"] / entry["K"]
+    return entry["expected_exceedances" if rule == "decoys_exact" else "mean_count"]
+
+
+def by_chance_words(document: Document) -> str | None:
+    """``about 1.2``; None where :func:`by_chance` is."""
+    expected = by_chance(document)
+    if expected is None:
+        return None
+    if expected < 0.05:
+        return "fewer than 0.1"
+    return f"about {expected:,.{1 if expected < 10 else 0}f}"
+
+
+def answer(document: Document, fewer: str = "fewer errors") -> str:
+    """What was found, in a sentence; the strongest findings are named.
+
+    ``fewer`` is what a negative lift means: errors need not be what the outcome is about.
+    """
     tested = document["screen"]["L"]
     selected = [d for d in ranked(document) if d["status"] not in ("not_selected", "ineligible")]
     if not tested:
         return "no descriptor was eligible, so nothing was tested"
     many = "descriptor" if tested == 1 else "descriptors"
-    screened = f"{len(selected)} of {tested} {many} selected on discovery"
+    chance = f" ({said} by chance alone)" if (said := by_chance_words(document)) else ""
+    screened = f"{len(selected)} of {tested} {many} selected on discovery{chance}"
     if document["data"]["holdout"] is None:
         return f"{screened}; there is no holdout, so nothing is confirmed"
     found = [d for d in selected if d["status"] == "confirmed"]
     slices = len({frozenset((d["name"], *d["aliases"])) for d in found})
     distinct = f" ({slices} different slices)" if slices < len(found) else ""
-    names = ", ".join(called(d["name"]) for d in found[:5])
+    names = ", ".join(signed_name(d, fewer) for d in found[:5])
     more = f" and {len(found) - 5} more" if len(found) > 5 else ""
     listed = f": {names}{more}" if found else ""
     return f"{screened}, {len(found)} confirmed on holdout{distinct}{listed}"
+
+
+def signed_name(d: Mapping[str, Any], fewer: str = "fewer errors") -> str:
+    """A finding's name, with what it means where its lift, as judged, is negative."""
+    adjusted, plain = d["discovery"].get("lift_adjusted"), d["discovery"]["lift"]
+    return called(d["name"]) + (f" ({fewer})" if (adjusted or plain) < 0 else "")
 
 
 def rate(part: Mapping[str, Any] | None, side: str) -> str:
@@ -159,8 +194,9 @@ def table(document: Document) -> tuple[list[str], Callable[[Mapping[str, Any]], 
     columns |= {
         "p BH": lambda d: p_text(d["p_bh"], bound=floored(d["p_exact"])),
         "p max-T": lambda d: p_text(d["p_max_t"]),
-        "stability": lambda d: number(d["stability"], ".2f"),
     }
+    if any(d["stability"] is not None for d in document["descriptors"]):
+        columns["stability"] = lambda d: number(d["stability"], ".2f")
     return list(columns), lambda d: [cell(d) for cell in columns.values()]
 
 
@@ -216,6 +252,37 @@ def method_notes(document: Document) -> Iterator[str]:
             count, discovery, holdout = _kept(found)
             means = f", mean |lift| {discovery} in discovery and {holdout} in holdout"
             yield f"{name}: {count} kept{means if found['count'] else ''}"
+    yield from filter(None, (_kept_back(document), _step_down(document)))
+
+
+def _kept_back(document: Document) -> str | None:
+    """How many descriptors that pass the gate the primary rule's screen takes away."""
+    confirmed = {entry["method"]: entry["confirmed"] for entry in document["ablation"]}
+    gate, ruled = confirmed.get("gate_only"), confirmed.get(document["rule"])
+    if not gate or not ruled or not gate["count"]:
+        return None
+    # The gate is the same for all methods, so what a rule confirms is part of what gate only does.
+    back = gate["count"] - ruled["count"]
+    return (
+        f"of the {gate['count']} that pass the gate, the screen of the primary rule keeps back "
+        + (f"{back}" if back else "none: here it makes no difference to what is confirmed")
+    )
+
+
+def _step_down(document: Document) -> str | None:
+    """Why step-down max-T can keep descriptors whose max-T p-value is large."""
+    methods = document["methods"]
+    if "max_t" not in methods:
+        return None
+    more = set(methods["max_t_step_down"]["selected"]) - set(methods["max_t"]["selected"])
+    first = next((d for d in ranked(document) if d["name"] in more), None)
+    if first is None:
+        return None
+    return (
+        "max-T, step-down, takes what it has found out of the maximum before it judges the next: "
+        f"{called(first['name'])} has p {p_text(first['p_max_t_step_down'])} by it and "
+        f"{p_text(first['p_max_t'])} by plain max-T (p_max_t_step_down in findings.csv)"
+    )
 
 
 def splits(document: Document) -> str:
@@ -386,8 +453,9 @@ def _overlapping(document: Document) -> Iterator[str]:
     yield (
         f"The {grouped} findings are {len(families)} "
         f"{'family' if len(families) == 1 else 'families'}: findings whose memberships correlate "
-        "with that of a stronger one, the lead of the family (phi squared is 1/4 or more), may be "
-        f"faces of one pattern. The lift beside the lead is the {split} lift when examples are "
+        "with that of one that is stronger in discovery, the lead of the family (phi is 0.5 or "
+        "more, or -0.5 or less), may be faces of one pattern. The lift beside the lead is the "
+        f"{split} lift when examples are "
         "compared only with those that are alike in the lead; a dash: none of those differ in the "
         "finding."
     )
@@ -398,7 +466,7 @@ def _overlapping(document: Document) -> Iterator[str]:
             [
                 str(place),
                 called(member["name"], IN_TABLE),
-                number(member["phi"], "+.2f"),
+                number(member["phi"]),
                 str(member["on"]),
                 str(member["both"]),
                 number(member["discovery_lift"]),

@@ -13,6 +13,7 @@ from janus_jax.html.marks import (
     Spec,
     chart,
     dots,
+    hollow_and_filled,
     label_above,
     rows_axis,
     rule_at,
@@ -43,7 +44,7 @@ def forest(document: Document, colours: Colours = LIGHT) -> Spec | None:
             "interval": row["interval_text"],
         }
         for i, row in enumerate(rows)
-        for part in names
+        for part in reversed(names)
         if row[part] is not None
     ]
     x = {
@@ -90,17 +91,12 @@ def forest(document: Document, colours: Colours = LIGHT) -> Spec | None:
     layers.append(
         {
             "data": {"values": points},
-            "mark": {"type": "point", "size": 75, "strokeWidth": 1.75, "opacity": 1},
+            "mark": {"type": "point", "strokeWidth": 1.75, "opacity": 1},
             "encoding": {
                 "x": x,
                 "y": y,
                 "tooltip": tooltip(**told),
-                **series_of(
-                    names,
-                    fill=[colours.paper, colours.first][:kinds],
-                    stroke=[colours.second, colours.first][:kinds],
-                    shape=["diamond", "circle"][:kinds],
-                ),
+                **series_of(names, **hollow_and_filled(colours, kinds)),
             },
         }
     )
@@ -112,9 +108,12 @@ def decoys(document: Document, colours: Colours = LIGHT) -> Spec | None:
     bins = views.bins(document)
     if not bins:
         return None
-    names = {"descriptors": "tested descriptors, upwards"}
+    names = {"descriptors": "tested descriptors"}
     if bins[0]["decoys"] is not None:
-        names["decoys"] = "decoys (shuffled labels), downwards"
+        names = {
+            "descriptors": "tested descriptors, upwards",
+            "decoys": "decoys (shuffled labels), downwards",
+        }
     totals = {side: sum(b[side] for b in bins) or 1 for side in names}
     size = "|lift|" if document["plan"]["statistic"] == "lift" else "|z|"
     bars = [

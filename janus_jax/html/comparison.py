@@ -154,6 +154,7 @@ def _findings(document: Document) -> dict[str, Any]:
         "caption_of_table": f"{wording.sentence(split)} lift and status of every finding, for "
         "every model",
         "models": list(models.values()),
+        "tall": len(findings) > sections.TALL,
         "kinds": [(key, KIND_WORDS[key], count) for key, count in kinds if count],
         "rows": [
             {

@@ -191,7 +191,8 @@ def series_of(labels: Mapping[str, str], **ranges: Sequence[Any]) -> Spec:
             "field": "series",
             "type": "nominal",
             "title": None,
-            "scale": {"domain": domain, "range": list(values)},
+            # "ordinal": to each its own value; sizes would else be points along a range.
+            "scale": {"type": "ordinal", "domain": domain, "range": list(values)},
         }
         for channel, values in ranges.items()
     }
@@ -224,6 +225,21 @@ def label_above(text: str, x: float, **mark: Any) -> Spec:
     }
 
 
+def hollow_and_filled(colours: Colours, kinds: int) -> dict[str, Sequence[Any]]:
+    """How a first series (hollow diamonds) and a second one (filled circles) look.
+
+    Diamonds are larger and have no fill, so that one drawn over a circle at the same place leaves
+    both to be seen: points are to be listed with the second series first.
+    """
+    looks: dict[str, Sequence[Any]] = {
+        "fill": ["transparent", colours.first],
+        "stroke": [colours.second, colours.first],
+        "shape": ["diamond", "circle"],
+        "size": [150, 55],
+    }
+    return {channel: values[:kinds] for channel, values in looks.items()}
+
+
 def dots(
     colours: Colours,
     rows: Sequence[Mapping[str, Any]],
@@ -244,7 +260,7 @@ def dots(
             "said": said(row[key]),
         }
         for i, row in enumerate(rows)
-        for key, label in names.items()
+        for key, label in reversed(names.items())
         if row[key] is not None
     ]
     axis: Spec = {"format": form, "tickCount": {"expr": "narrow ? 4 : 8"}, "grid": True}
@@ -282,17 +298,12 @@ def dots(
     layers.append(
         {
             "data": {"values": points},
-            "mark": {"type": "point", "size": 75, "strokeWidth": 1.75, "opacity": 1},
+            "mark": {"type": "point", "strokeWidth": 1.75, "opacity": 1},
             "encoding": {
                 "x": x,
                 "y": y,
                 "tooltip": tooltip(name="name", what="series", value="said"),
-                **series_of(
-                    names,
-                    fill=[colours.paper, colours.first][:kinds],
-                    stroke=[colours.second, colours.first][:kinds],
-                    shape=["diamond", "circle"][:kinds],
-                ),
+                **series_of(names, **hollow_and_filled(colours, kinds)),
             },
         }
     )

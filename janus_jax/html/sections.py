@@ -18,12 +18,16 @@ from janus_jax.report import (
     interval,
     method_notes,
     method_rows,
+    method_words,
     ranked,
     table,
 )
 
 MANY: Final = 300
 """Rows from which a table lays out each for itself."""
+
+TALL: Final = 40
+"""Rows from which a table scrolls in a box of its own: a shorter one cut short seems to end."""
 
 _READ = {
     "confirmed": (
@@ -70,7 +74,7 @@ def findings(document: Document) -> dict[str, Any]:
     status, shown = views.spotlight(document)
     title, first, caption = _READ[status]
     most = views.most(status)
-    intro = [first]
+    intro = list(filter(None, (first, wording.screened(document))))
     if status == "confirmed" and (said := wording.families_answer(document)):
         intro.append(f"{said} Read the holdout lift, not the discovery lift, for how large it is.")
     if len(shown) > most and status != "not_selected":
@@ -137,8 +141,8 @@ def forest(document: Document) -> Drawing | None:
 _FAMILY_HEADER = (
     "finding",
     "phi",
-    "on",
-    "on in both",
+    "examples",
+    "in lead too",
     "discovery lift",
     "holdout lift",
     "lift beside lead",
@@ -160,8 +164,9 @@ def families(document: Document) -> dict[str, Any] | None:
     )
     if several:
         intro += (
-            "Findings whose phi with a stronger one is at least 0.5 (or at most -0.5) are put into "
-            "its family, as they may be faces of one pattern. \u201cLift beside lead\u201d is a "
+            "Findings whose phi with one that is stronger in discovery is at least 0.5 (or at most "
+            "-0.5) are put into its family, as they may be faces of one pattern; it leads, even "
+            "where another is larger in the holdout. \u201cLift beside lead\u201d is a "
             f"member\u2019s {split} lift when examples are compared only with those alike in the "
             "lead: near zero, it adds little to what the lead already says. Few examples may be "
             "left for that comparison, so read it as a hint."
@@ -183,7 +188,7 @@ def families(document: Document) -> dict[str, Any] | None:
             for family in several
         ],
         "alone_title": "Findings in no family" if several else "The nearest finding of each",
-        "alone_header": ("finding", "on", "nearest finding", "phi"),
+        "alone_header": ("finding", "examples", "nearest finding", "phi"),
         "alone": [_alone(member) for member in alone],
     }
 
@@ -194,14 +199,14 @@ def _alone(member: Mapping[str, Any]) -> list[str]:
         member["name"],
         f"{member['on']:,}",
         near["name"] if near else "-",
-        number(near["phi"], "+.2f") if near else "-",
+        number(near["phi"]) if near else "-",
     ]
 
 
 def _member(member: Mapping[str, Any], lead: str) -> list[str]:
     return [
         member["name"],
-        number(member["phi"], "+.2f"),
+        number(member["phi"]),
         f"{member['on']:,}",
         f"{member['both']:,}",
         number(member["discovery_lift"]),
@@ -225,7 +230,12 @@ def examples(document: Document) -> dict[str, Any] | None:
         "intro": "Examples inside the slice of each selected descriptor: those answered wrongly "
         "first, and among them those of the holdout. Look at them: numbers say where the errors "
         "are, examples may say what they are."
-        + ("" if found["columns"] else " (--examples COL shows more columns of them.)"),
+        + (
+            ""
+            if found["columns"]
+            else " Only their ids stand here; audited again with --examples COL, the page shows "
+            "what the table has of each in column COL, such as the question and the answer."
+        ),
         "header": header,
         "slices": slices,
     }
@@ -251,14 +261,14 @@ def tested(document: Document) -> dict[str, Any] | None:
     statuses = [(key, sum(d["status"] == key for d in shown)) for key in STATUS_WORDS]
     return {
         "intro": f"All {counted(len(shown), 'descriptor')} of the library, with the verdict of the "
-        "primary rule and the comparison it rests on, best first. p-values are two-sided by "
-        "|lift|; stability is the share of decoy seeds by which the descriptor would be selected. "
+        f"primary rule and the comparison it rests on, best first. {_decides(document)} "
         "\u201cNot replicated\u201d: selected, but its holdout lift is too small or has the other "
         "sign.",
         "caption": "Errors of examples inside and outside each slice, in discovery and in holdout; "
         "lifts, p-values, and the reason for the status",
         "header": header,
         "many": len(shown) > MANY,
+        "tall": len(shown) > TALL,
         "statuses": [(key, count) for key, count in statuses if count],
         "rows": [
             {
@@ -273,9 +283,29 @@ def tested(document: Document) -> dict[str, Any] | None:
     }
 
 
+def _decides(document: Document) -> str:
+    """Which of the columns the verdict goes by: others may seem to say the contrary."""
+    rule, statistic = document["rule"], document["plan"]["statistic"]
+    sized = rule in views.THRESHOLDS
+    screen = (
+        f"the size of the discovery {statistic}, which has to reach the threshold"
+        if sized
+        else f"{method_words(document, rule)} in discovery"
+    )
+    others = f"The {'' if sized else 'other '}p-values (two-sided by |lift|)"
+    if not document["data"]["holdout"]:
+        return f"What decides is {screen}. {others} stand beside it."
+    return (
+        f"What decides is {screen}, and then the holdout lift: the same sign, and at least "
+        f"{document['plan']['min_holdout_lift']}. {others} and the intervals stand beside that "
+        "and decide nothing: a small p, or an interval that leaves out zero, does not make a "
+        "finding of a lift that is too small."
+    )
+
+
 def left_out(document: Document) -> dict[str, Any]:
     """What was not tested, and why."""
-    header = ("descriptor", "reason", "on", "off", "lift", "p outside the library")
+    header = ("descriptor", "reason", "inside", "outside", "lift", "p outside the library")
     rows = [
         (
             d["name"],
@@ -340,12 +370,16 @@ def screen(document: Document) -> dict[str, Any] | None:
             "Sizes of tested descriptors and of decoys",
             "A histogram of tested descriptors above the line and of decoys below it.",
         ),
+        "decoys_title": "Tested descriptors beside chance"
+        if literal
+        else "How large the tested descriptors are",
         "decoys_caption": (
             "Up: how large the differences of the tested descriptors are; down: the same for the "
             "decoys, which are chance alone. A descriptor is worth a second look where it stands "
             "beyond nearly all of them. "
             if literal
-            else "How large the differences of the tested descriptors are. "
+            else "How many descriptors have a difference of which size in discovery. There are no "
+            "decoys here that could be set beside them. "
         )
         + threshold,
         "bins_header": ("from", "to", "descriptors", "decoys")

@@ -8,7 +8,7 @@ from typing import Any, Final
 from janus_jax.behaviour.wording import counted
 from janus_jax.cells import called, printable
 from janus_jax.html import views
-from janus_jax.report import Document, method_words
+from janus_jax.report import Document, by_chance_words, method_words
 
 NOT_SAID_OF_ANY: Final = (
     (
@@ -19,9 +19,8 @@ NOT_SAID_OF_ANY: Final = (
     ),
     (
         "It is no guarantee.",
-        "The screen lets chance findings through (q says about how many), and the check on the "
-        "holdout is one of size and sign, not a significance test. A confirmed finding is well "
-        "supported, not proven.",
+        "The screen lets chance findings through, and the check on the holdout is one of size and "
+        "sign, not a significance test. A confirmed finding is well supported, not proven.",
     ),
     (
         "Not confirmed is not absent.",
@@ -65,6 +64,12 @@ NOT_SAID: Final = (
 
 WORDS: Final = (
     ("descriptor", "A yes/no fact about an example; its slice is the examples for which it holds."),
+    (
+        "x > 5, x = a, x",
+        "Names of descriptors: column x of the table above 5, equal to a, or true. A column of "
+        "numbers is cut at its median over the discovery examples, unless the plan says otherwise. "
+        "What a column means, only those who made the table can say.",
+    ),
     ("lift", "The error rate inside the slice minus the error rate outside."),
     (
         "discovery, holdout",
@@ -87,10 +92,21 @@ WORDS: Final = (
         "p exact, BH, max-T, mean count",
         "Other ways to allow for chance: the share of all reassignments of errors with a lift as "
         "large; that, corrected for the number of descriptors (Benjamini-Hochberg); by the largest "
-        "lift of each shuffle; and by how many descriptors a shuffle lets pass.",
+        "lift of each shuffle (step-down: leaving out what was found already); and by how many "
+        "descriptors a shuffle lets pass.",
     ),
     ("stability", "The share of decoy seeds by which K literal decoys would select a descriptor."),
     ("eligible", "Enough examples inside and outside the slice, in both parts, to be tested."),
+    (
+        "p outside the library",
+        "The exact p-value of a descriptor that is not eligible, for orientation: it is no part of "
+        "the library, so nothing is corrected for it and no rule looks at it.",
+    ),
+    (
+        "cluster, stratum",
+        "Examples that belong together, so that their errors are moved as a whole; groups within "
+        "which errors are shuffled, so that differences between these groups play no part.",
+    ),
 )
 """Words of the page, for those who meet them first."""
 
@@ -188,7 +204,7 @@ def _how_sure(document: Document, shown: list[dict[str, Any]]) -> str:
         span = f"{least} to {most}" if least < most else str(most)
         known = (
             f"{these} known to within about {span} percentage point{'' if most == 1 else 's'} "
-            "either way (95% intervals, too short for differences near the limit)"
+            f"either way (95% intervals{_short_near(document)})"
         )
     else:
         known = (
@@ -197,17 +213,52 @@ def _how_sure(document: Document, shown: list[dict[str, Any]]) -> str:
     return f"{sentence(known)}; {_blind(document)}"
 
 
+def _short_near(document: Document) -> str:
+    gate = float(document["plan"]["min_holdout_lift"])
+    return f", too short for true differences below {_points(gate)}" if gate else ""
+
+
+def _points(size: float, *, short: bool = False) -> str:
+    """A difference of rates: ``10 percentage points``, or ``10`` where these were named before."""
+    points = round(100 * size, 1)
+    shown = f"{points:.0f}" if points == round(points) else f"{points:.1f}"
+    if short:
+        return shown
+    return f"{shown} percentage point{'' if shown == '1' else 's'}"
+
+
 def _blind(document: Document, *, small: bool = False) -> str:
-    """What this design cannot see, as the size of a difference or of the table."""
-    data, gate = document["data"], float(document["plan"]["min_holdout_lift"])
+    """What this design cannot see: the bars a difference had to pass, or the size of the table."""
+    data, plan = document["data"], document["plan"]
+    gate = float(plan["min_holdout_lift"])
     if small or data["holdout"] is None or not gate:
         n = counted(data["discovery"]["n"], "example")
         return f"what a search of {n} cannot tell from chance may still be there."
-    points = 100 * gate
-    shown = f"{points:.0f}" if points == round(points) else f"{points:.1f}"
     return (
-        f"a difference of less than {shown} percentage points in the holdout is never reported, so "
-        "what is not listed is not cleared, and nothing here says why the errors are there."
+        f"to be reported, a difference had {_screened(document)} where we searched and then at "
+        f"least {_points(gate, short=True)} in the holdout, so what is not listed is not cleared, "
+        "and nothing here says why the errors are there."
+    )
+
+
+def _screened(document: Document) -> str:
+    """What the screen demands of a difference, as a size where it demands one of plain lifts."""
+    chosen, plan = views.threshold_of(document), document["plan"]
+    if chosen and chosen[0] == document["rule"] and plan["statistic"] == "lift":
+        kind = "" if plan["strata"] is None else ", adjusted for the strata,"
+        return f"to reach {_points(chosen[1])}{kind}"
+    return "to stand out from chance"
+
+
+def screened(document: Document) -> str | None:
+    """How many were selected, and how many of them chance alone would give; None for none."""
+    count = len(views.selected(document))
+    chance = by_chance_words(document)
+    if not count or chance is None:
+        return None
+    return (
+        f"The screen selected {counted(count, 'descriptor')}; chance alone would make it select "
+        f"{chance}" + (", before the check on the holdout." if document["data"]["holdout"] else ".")
     )
 
 

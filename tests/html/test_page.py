@@ -197,7 +197,7 @@ def test_families_say_how_many_of_the_findings_overlap() -> None:
     rows = read_page("gsm8k").rows("families")
     members = [family["members"][0] for family in made.document("gsm8k")["families"]]
     assert [[row[0], row[2], row[3]] for row in rows] == [
-        [m["name"], m["nearest"]["name"], f"{m['nearest']['phi']:+.2f}"] for m in members
+        [m["name"], m["nearest"]["name"], f"{m['nearest']['phi']:+.3f}"] for m in members
     ]
 
 
