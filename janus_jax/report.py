@@ -121,14 +121,22 @@ def by_chance(document: Document) -> float | None:
     return entry["expected_exceedances" if rule == "decoys_exact" else "mean_count"]
 
 
-def by_chance_words(document: Document) -> str | None:
-    """``about 1.2``; None where :func:`by_chance` is."""
+def by_chance_text(document: Document) -> str | None:
+    """``1.2`` or ``<0.1``; None where :func:`by_chance` is."""
     expected = by_chance(document)
     if expected is None:
         return None
     if expected < 0.05:
-        return "fewer than 0.1"
-    return f"about {expected:,.{1 if expected < 10 else 0}f}"
+        return "<0.1"
+    return f"{expected:,.{1 if expected < 10 else 0}f}"
+
+
+def by_chance_words(document: Document) -> str | None:
+    """``about 1.2`` or ``fewer than 0.1``; None where :func:`by_chance` is."""
+    text = by_chance_text(document)
+    if text is None:
+        return None
+    return f"fewer than {text[1:]}" if text.startswith("<") else f"about {text}"
 
 
 def answer(document: Document, fewer: str = "fewer errors") -> str:

@@ -6,16 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from janus_jax.behaviour.wording import counted
-from janus_jax.cells import number, printable
-from janus_jax.html import rendering, sections, wording
+from janus_jax.cells import called, number, printable
+from janus_jax.html import rendering, sections, views, wording
 from janus_jax.html.drawing import Drawing, draw
 from janus_jax.html.marks import LIGHT, PAGE, ROW, Colours, Spec, chart, rows_axis, rule_at, tooltip
-from janus_jax.report import STATUS_WORDS, Document, answer, rule_words
-from janus_jax.several.pairs_report import DISAGREE, PAIRS_HEADER, pairs_rows
+from janus_jax.report import STATUS_WORDS, Document, interval, rule_words
+from janus_jax.several.pairs_report import DISAGREE, PAIRS_HEADER, loses_ground, pairs_rows
 from janus_jax.several.report import (
+    CO_ERROR,
     KIND_WORDS,
     MODELS_HEADER,
     all_notes,
+    audit_answer,
     co_error_rows,
     comparison_answer,
     ineligible,
@@ -78,7 +80,10 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
         "eyebrow": "janus-jax audit of several models",
         "function": "janus_jax.compare",
         "title": wording.heading(document),
-        "answer": (f"{wording.sentence(comparison_answer(document))}.", _how(document)),
+        "answer": (
+            f"{wording.sentence(comparison_answer(document))}.",
+            " ".join((*_direct(document), _how(document))),
+        ),
         "contents": [
             ("models", "Models"),
             ("findings", "Findings"),
@@ -92,7 +97,8 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
         "models": {
             "header": MODELS_HEADER,
             "rows": models_rows(document),
-            "caption": "Errors, and what the audit of each outcome comes to",
+            "caption": "Errors, and what the audit of each outcome comes to; \u201cby chance\u201d "
+            "is how many chance alone would make the screen select",
         },
         "pages": pages,
         "findings": found,
@@ -105,7 +111,7 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
             f"{'holdout' if document['data']['holdout'] else 'discovery'} examples",
         },
         "together": {
-            "header": ("wrong", *document["co_errors"]),
+            "header": (CO_ERROR, *document["co_errors"]),
             "rows": co_error_rows(document),
         },
         **sections.not_tested(
@@ -122,6 +128,30 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
     return rendering.render("comparison.html.j2", shown, drawn=bool(found["drawing"]))
 
 
+def _direct(document: Document) -> Iterator[str]:
+    """The clearest of the slices where one model loses ground to another, in its counts."""
+    models = short_names(document)
+    clear = [
+        (pair["models"], finding)
+        for pair in document["pairs"]
+        for finding in pair["findings"]
+        if loses_ground(pair["models"], finding) is not None
+    ]
+    if not clear:
+        return
+    pair, finding = max(clear, key=lambda found: abs(found[1]["difference"]["lift"]))
+    loser = loses_ground(pair, finding)
+    first, second = sorted(pair, key=lambda name: name != loser)
+    only = finding["only_wrong"]
+    among = "Compared directly" if len(clear) == 1 else "Compared directly, clearest of all"
+    yield (
+        f"{among}: of the {counted(finding['on'], 'example')} in "
+        f"\u201c{called(finding['name'])}\u201d {models[first]} alone gets {only[first]['on']:,} "
+        f"wrong and {models[second]} alone {only[second]['on']:,}; of the {finding['off']:,} "
+        f"others it is {only[first]['off']:,} against {only[second]['off']:,}."
+    )
+
+
 def _how(document: Document) -> str:
     others = "the others" if len(document["models"]) > 2 else "the other"
     return (
@@ -134,6 +164,10 @@ def _findings(document: Document) -> dict[str, Any]:
     models = short_names(document)
     findings: list[dict[str, Any]] = document["findings"]
     split = "holdout" if document["data"]["holdout"] else "discovery"
+    audited = {
+        model["name"]: {d["name"]: d for d in model["audit"]["descriptors"]}
+        for model in document["models"]
+    }
     what = "confirmed" if split == "holdout" else "selected; there is no holdout to confirm it"
     kinds = [(key, sum(f["kind"] == key for f in findings)) for key in KIND_WORDS]
     first = f" (the first {DRAWN})" if len(findings) > DRAWN else ""
@@ -152,7 +186,8 @@ def _findings(document: Document) -> dict[str, Any]:
         "caption": f"One line for each finding{first}, one mark for each model: its {split} lift. "
         "A filled mark is a finding of that model, a hollow one is not.",
         "caption_of_table": f"{wording.sentence(split)} lift and status of every finding, for "
-        "every model",
+        "every model; below, its error rates inside and outside the slice"
+        + (", and the 95% interval of the lift" if split == "holdout" else ""),
         "models": list(models.values()),
         "tall": len(findings) > sections.TALL,
         "kinds": [(key, KIND_WORDS[key], count) for key, count in kinds if count],
@@ -165,6 +200,7 @@ def _findings(document: Document) -> dict[str, Any]:
                     {
                         "status": finding["statuses"][model],
                         "lift": number(finding["lifts"][model][split]),
+                        "said": _rates(audited[model][finding["name"]], split),
                     }
                     for model in models
                 ],
@@ -172,6 +208,18 @@ def _findings(document: Document) -> dict[str, Any]:
             for finding in findings
         ],
     }
+
+
+def _rates(d: Mapping[str, Any], split: str) -> str:
+    """Error rates in and outside a slice, with the interval of the lift where there is one."""
+    part = d[split]
+    rates = [
+        f"{views.percent(part[f'errors_{side}'], part[side])} {word}"
+        for side, word in (("on", "inside"), ("off", "outside"))
+        if part[side]
+    ]
+    span = interval(d["effect"]) if split == "holdout" else "-"
+    return ", ".join(rates) + (f"; {span}" if span != "-" else "")
 
 
 def _drawing(document: Document, split: str) -> Drawing | None:
@@ -255,9 +303,8 @@ def _lifts(
 def _differences(document: Document) -> Iterator[tuple[str, str]]:
     models = short_names(document)
     for entry in document["differences"]:
-        audit = entry["audit"]
-        said = answer(audit) if audit else f"not audited: {entry['reason']}"
-        if audit:
+        said = audit_answer(entry)
+        if entry["audit"]:
             errors = counted(sum(entry["errors"].values()), "such example")
             said = f"{errors}; {said}"
         yield shown_pair(entry, models), f"{wording.sentence(said)}."

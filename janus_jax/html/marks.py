@@ -260,7 +260,7 @@ def dots(
             "said": said(row[key]),
         }
         for i, row in enumerate(rows)
-        for key, label in reversed(names.items())
+        for key, label in reversed(list(names.items()))
         if row[key] is not None
     ]
     axis: Spec = {"format": form, "tickCount": {"expr": "narrow ? 4 : 8"}, "grid": True}

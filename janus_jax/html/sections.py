@@ -269,7 +269,7 @@ def tested(document: Document) -> dict[str, Any] | None:
         "header": header,
         "many": len(shown) > MANY,
         "tall": len(shown) > TALL,
-        "statuses": [(key, count) for key, count in statuses if count],
+        "statuses": [(key, STATUS_WORDS[key], count) for key, count in statuses if count],
         "rows": [
             {
                 "name": d["name"],

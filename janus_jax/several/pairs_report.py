@@ -57,12 +57,8 @@ def _pair_row(
     first, second = pair
     only, difference = finding["only_wrong"], finding["difference"]
     low, high = difference["low"], difference["high"]
-    if low is None:
-        worse = "-"
-    elif low > 0:
-        worse = models[first]
-    else:
-        worse = models[second] if high < 0 else "not clear"
+    loser = loses_ground(pair, finding)
+    unclear = "-" if low is None else "not clear"
     return [
         called(finding["name"], IN_TABLE),
         f"{models[first]}, {models[second]}",
@@ -74,8 +70,17 @@ def _pair_row(
         _found_there(pair, finding, models),
         number(difference["lift"]),
         "-" if low is None else f"{low:+.2f}..{high:+.2f}",
-        worse,
+        unclear if loser is None else models[loser],
     ]
+
+
+def loses_ground(pair: Sequence[str], finding: Mapping[str, Any]) -> str | None:
+    """Which of two models clearly loses ground to the other in a slice; None for neither."""
+    first, second = pair
+    low, high = finding["difference"]["low"], finding["difference"]["high"]
+    if low is None or low <= 0 <= high:
+        return None
+    return first if low > 0 else second
 
 
 def _found_there(pair: Sequence[str], finding: Mapping[str, Any], models: Mapping[str, str]) -> str:

@@ -16,14 +16,22 @@ from janus_jax.report import (
     STATUS_WORDS,
     Document,
     answer,
+    by_chance_text,
     chosen,
     finding_rows,
     planned_words,
     ran_on,
     rule_words,
+    signed_name,
 )
 from janus_jax.several.merging import said_once
-from janus_jax.several.pairs_report import DISAGREE, PAIRS_HEADER, PAIRS_LEFT_OUT, pairs_rows
+from janus_jax.several.pairs_report import (
+    DISAGREE,
+    PAIRS_HEADER,
+    PAIRS_LEFT_OUT,
+    loses_ground,
+    pairs_rows,
+)
 from janus_jax.terminal import console_for, print_answer, print_list, print_table
 
 if TYPE_CHECKING:
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 40  # findings listed before "... more"
 _PATTERNS: Final = 16  # patterns of co-errors, and slices where two models disagree, likewise
+_PAIRS: Final = 3  # pairs of models that the answer names
 KIND_WORDS: Final = {"common": "all models", "some": "some models", "own": "one model"}
 
 
@@ -61,7 +70,26 @@ def comparison_answer(document: Document) -> str:
         own = [f for f in many["own"] if f["found_for"] == [name]]
         if own:
             parts.append(f"{len(own)} for {short} alone{_named(own)}")
+    parts += _loses_ground(document, models)
     return f"{len(models)} models on the same examples; " + "; ".join(parts)
+
+
+def _loses_ground(document: Document, models: Mapping[str, str]) -> Iterator[str]:
+    """Where one model clearly loses ground to another: the only direct comparison of two."""
+    clear: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for pair in document["pairs"]:
+        for finding in pair["findings"]:
+            if (loser := loses_ground(pair["models"], finding)) is not None:
+                (winner,) = (name for name in pair["models"] if name != loser)
+                clear.setdefault((loser, winner), []).append(finding)
+    for (loser, winner), found in itertools.islice(clear.items(), _PAIRS):
+        slices = "1 slice" if len(found) == 1 else f"{len(found)} slices"
+        yield f"{models[loser]} loses ground to {models[winner]} in {slices}{_named(found)}"
+    if len(clear) > _PAIRS:
+        yield f"and so do {len(clear) - _PAIRS} more pairs of models"
+    found = sum(len(pair["findings"]) for pair in document["pairs"])
+    if found and not clear:
+        yield f"{found} where two of them disagree, and none where one clearly loses ground"
 
 
 def _named(findings: list[dict[str, Any]]) -> str:
@@ -93,9 +121,10 @@ def findings_table(document: Document) -> tuple[list[str], list[list[str]]]:
 
 MODELS_HEADER: Final = (
     "errors of",
-    "errors",
+    "discovery errors",
     "holdout errors",
     "selected",
+    "by chance",
     "confirmed",
     "strongest",
 )
@@ -118,18 +147,34 @@ def shown_pair(entry: Mapping[str, Any], models: Mapping[str, str]) -> str:
 def _audit_row(name: str, entry: Mapping[str, Any]) -> list[str]:
     audit = entry["audit"]
     if audit is None:
-        return [name, entry["reason"], "-", "-", "-", "-"]
+        return [name, entry["reason"], *("-" for _ in MODELS_HEADER[2:])]
     selected = [d for d in audit["descriptors"] if d["status"] in SELECTED]
     best = by_rank(selected, audit["plan"]["statistic"])[:1]
-    errors = entry["errors"]
+    errors, fewer = entry["errors"], _fewer(entry)
     return [
         name,
         str(errors["discovery"]),
         str(errors.get("holdout", "-")),
         str(len(selected)),
+        by_chance_text(audit) or "-",
         str(sum(d["status"] == "confirmed" for d in selected)) if audit["data"]["holdout"] else "-",
-        ", ".join(f"{called(d['name'])} ({STATUS_WORDS[d['status']]})" for d in best) or "-",
+        ", ".join(f"{signed_name(d, fewer)}: {STATUS_WORDS[d['status']]}" for d in best) or "-",
     ]
+
+
+def _fewer(entry: Mapping[str, Any]) -> str:
+    """What a negative lift means: a difference is no error, and happens less often."""
+    return "less often" if "wrong" in entry else "fewer errors"
+
+
+def audit_answer(entry: Mapping[str, Any]) -> str:
+    """What the audit of a model or a difference came to."""
+    audit = entry["audit"]
+    return answer(audit, _fewer(entry)) if audit else f"not audited: {entry['reason']}"
+
+
+CO_ERROR: Final = "wrong, and no other"
+"""Head of the first column of :func:`co_error_rows`."""
 
 
 def co_error_rows(document: Document) -> list[list[str]]:
@@ -242,15 +287,14 @@ def _markdown(document: Document) -> Iterator[str]:
         yield ""
     yield "## Who is wrong together"
     yield ""
-    yield from table_lines(("wrong", *document["co_errors"]), co_error_rows(document))
+    yield from table_lines((CO_ERROR, *document["co_errors"]), co_error_rows(document))
     yield ""
     yield "## Each audit"
     yield ""
     names = [row[0] for row in models_rows(document)]
     entries = (*document["models"], *document["differences"])
     for name, entry in zip(names, entries, strict=True):
-        result = answer(entry["audit"]) if entry["audit"] else f"not audited: {entry['reason']}"
-        yield f"* **{escaped(name)}**: {escaped(result)}"
+        yield f"* **{escaped(name)}**: {escaped(audit_answer(entry))}"
     yield ""
     for title, pairs in (
         ("Not eligible", [(d["name"], d["reason"]) for d in ineligible(document)]),
@@ -308,7 +352,7 @@ def print_comparison(document: Document, stream: TextIO) -> None:
         _print_more(console, len(rows) - _PATTERNS)
     console.print()
     rows = co_error_rows(document)
-    print_table(console, ("wrong", *document["co_errors"]), rows[:_PATTERNS])
+    print_table(console, (CO_ERROR, *document["co_errors"]), rows[:_PATTERNS])
     _print_more(console, len(rows) - _PATTERNS)
     print_list(console, "Not eligible", [(d["name"], d["reason"]) for d in ineligible(document)])
     print_list(

@@ -206,6 +206,16 @@ def test_tables_are_searched_and_filtered(browser: Browser, folder: Path) -> Non
         assert visible.count() == 6
         page.get_by_label("Search names and reasons").fill("has_fraction")
         assert visible.all_text_contents() == ["has_fraction"]
+        # What was searched for may not have been tested at all: the page leads there.
+        elsewhere = page.locator("a.elsewhere")
+        assert elsewhere.is_hidden()
+        page.get_by_label("Search names and reasons").fill("= who")
+        assert page.locator("output").inner_text() == "0 of 16 shown"
+        assert elsewhere.inner_text() == "1 more in \u201cWhat was not tested\u201d"
+        row = page.locator("#left-out").get_by_text("question_type = who")
+        assert row.is_hidden()
+        elsewhere.click()
+        assert row.is_visible()
 
 
 def test_marks_tell_their_numbers_when_pointed_at(browser: Browser, folder: Path) -> None:

@@ -36,7 +36,19 @@ def test_every_finding_stands_there_for_every_model(kind: str) -> None:
         for cell, name in zip(row[2:], names, strict=True):
             lift = finding["lifts"][name]["holdout"]
             assert " ".join(cell.split())[:6] == f"{lift:+.3f}"
-            assert cell.endswith(WORDS[finding["statuses"][name]])
+            (audited,) = (
+                d
+                for model in document["models"]
+                if model["name"] == name
+                for d in model["audit"]["descriptors"]
+                if d["name"] == finding["name"]
+            )
+            part, span = audited["holdout"], audited["effect"]
+            inside, outside = (100 * part[f"errors_{side}"] / part[side] for side in ("on", "off"))
+            assert cell.endswith(
+                f"{WORDS[finding['statuses'][name]]}{inside:.0f}% inside, {outside:.0f}% outside; "
+                f"{span['low']:+.2f}..{span['high']:+.2f}"
+            )
 
 
 def test_models_differences_and_patterns_are_those_of_the_document() -> None:
@@ -52,10 +64,12 @@ def test_models_differences_and_patterns_are_those_of_the_document() -> None:
             if d["status"] in ("confirmed", "not_replicated")
         ]
         confirmed = [d for d in selected if d["status"] == "confirmed"]
-        assert row[1:5] == [
+        chance = model["audit"]["screen"]["decoys_exact"]["expected_exceedances"]
+        assert row[1:6] == [
             str(model["errors"]["discovery"]),
             str(model["errors"]["holdout"]),
             str(len(selected)),
+            f"{chance:.1f}",
             str(len(confirmed)),
         ]
     together = {row[0]: row[1:] for row in read.rows("together")}
@@ -89,6 +103,15 @@ def test_disagreements_and_what_was_not_tested() -> None:
         "6b_verification",
     ]
     shown = read.shown()
+    on, off = ({name: only[name][side] for name in pair} for side in ("on", "off"))
+    first, second = pair
+    assert (
+        f"of the {found['on']} examples in \u201c{found['name']}\u201d 6b_verification alone gets "
+        f"{on[first]} wrong and 175b_finetuning alone {on[second]}; of the {found['off']} others "
+        f"it is {off[first]} against {off[second]}."
+    ) in shown
+    assert f"6b_verification loses ground to 175b_finetuning in 1 slice ({found['name']})" in shown
+    assert f"1 confirmed on holdout: {found['name']} (less often)" in shown
     audit = result.document["models"][0]["audit"]
     for d in audit["descriptors"]:
         if d["status"] == "ineligible":

@@ -46,7 +46,8 @@
     const texts = rows.map((row) => row.cells[0].textContent.toLowerCase()); // name and reason
     const [search, status, said] = ["search", "status", "said"].map((n) => form.elements[n]);
     const elsewhere = form.querySelector(".elsewhere"); // to what was not tested
-    const others = Array.from(document.querySelectorAll("#left-out tbody tr"), (row) => row.textContent.toLowerCase());
+    const others = Array.from(document.querySelectorAll("#left-out tbody tr"),
+      (row) => row.textContent.toLowerCase());
     const apply = () => {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
@@ -57,11 +58,13 @@
         shown += fits;
       });
       said.value = shown === rows.length ? `${rows.length} shown` : `${shown} of ${rows.length} shown`;
-      const more = words.length ? others.filter((text) => words.every((word) => text.includes(word))).length : 0;
-      elsewhere.hidden = !more;
-      elsewhere.textContent = `${more} more in \u201cWhat was not tested\u201d`;
+      if (elsewhere) {
+        const more = others.filter((text) => words.every((word) => text.includes(word))).length;
+        elsewhere.hidden = !words.length || !more;
+        elsewhere.textContent = `${more} more in \u201cWhat was not tested\u201d`;
+      }
     };
-    elsewhere.addEventListener("click", () => {
+    elsewhere?.addEventListener("click", () => {
       for (const each of document.querySelectorAll("#left-out details")) each.open = true;
     });
     form.addEventListener("input", apply);
