@@ -109,14 +109,15 @@ def one_sided(prepared: Prepared) -> Iterator[str]:
 
 def _reading_warnings(plan: Plan, prepared: Prepared) -> Iterator[str]:
     """The table looks as if it were read the wrong way round, or its rows were not independent."""
-    said = contrary_outcome(plan.outcome_column, plan.outcome_kind)
-    log = prepared.examples.table.log
+    table = prepared.examples.table
+    outcome, log = table.header_of(plan.outcome_column), table.log
+    said = contrary_outcome(outcome, plan.outcome_kind)
     if said:
         yield said
-    elif log and plan.outcome_kind == "error" and not plan.outcome_column.endswith(LOWER_IS_BETTER):
+    elif log and plan.outcome_kind == "error" and not outcome.endswith(LOWER_IS_BETTER):
         yield (
-            f"--error {plan.outcome_column} takes a high score of this log as wrong; the scores of "
-            f"logs mostly say what is right: --correct {plan.outcome_column}"
+            f"--error {outcome} takes a high score of this log as wrong; the scores of logs mostly "
+            f"say what is right: --correct {outcome}"
         )
     if not plan.cluster:
         for column in prepared.selection.groups:

@@ -111,7 +111,8 @@ def spread(table: Table, plan: Plan, column: str, *, unread: bool = False) -> Ta
     columns |= {new.name: new for new in made}  # a plan's outcome may not be there yet
     names = [new.name for new in made]
     notes.append(f"{table.n} rows of {len(names)} models are {base.n} examples side by side")
-    return marked(replace(base, columns=columns, notes=tuple(notes)), plan, names)
+    side_by_side = replace(base, columns=columns, notes=tuple(notes), stacked=outcome.name)
+    return marked(side_by_side, plan, names)
 
 
 def _outcome(table: Table, plan: Plan, unread: bool) -> Column:
