@@ -43,7 +43,9 @@ def short_names(document: Document) -> dict[str, str]:
     alike = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*names, strict=False))
     shared = "".join(column[0] for column in alike)
     begin = max((shared.rfind(mark) for mark in "_-/.: ="), default=-1) + 1
-    return {name: called(name[begin:] or name) for name in names}
+    if begin in map(len, names):  # nothing would be left of one
+        begin = 0
+    return {name: called(name[begin:]) for name in names}
 
 
 def comparison_answer(document: Document) -> str:
@@ -143,13 +145,18 @@ def co_error_rows(document: Document) -> list[list[str]]:
     def who(wrong: tuple[str, ...]) -> str:
         if len(wrong) in (0, len(models)):
             return "all" if wrong else "none"
-        return ", ".join(models[name] for name in wrong)
+        return ", ".join(_in_list(models[name]) for name in wrong)
 
     ordered = sorted(counts.items(), key=lambda item: -sum(item[1].values()))
     return [
         [who(wrong), *(str(by_part.get(part, 0)) for part in document["co_errors"])]
         for wrong, by_part in ordered
     ]
+
+
+def _in_list(name: str) -> str:
+    """A name among names with commas between them, where "all" and "none" mean more than one."""
+    return f"'{name}'" if name in ("all", "none") or ", " in name else name
 
 
 def not_used(document: Document) -> list[dict[str, str]]:

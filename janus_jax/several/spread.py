@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -83,7 +84,7 @@ def spread(table: Table, plan: Plan, column: str, *, unread: bool = False) -> Ta
         )
     varying = _varying(table, places, {column, outcome.name})
     _check_facts(table, plan, places, varying)
-    notes = list(table.notes)
+    notes = [*table.notes, *_alike([model for model, _ in places.models])]
     made: list[Column] = []
     for model, rows in places.models:
         called = _called(model, table, column, outcome.name)
@@ -161,6 +162,19 @@ def _called(model: str, table: Table, column: str, outcome: str) -> str:
             f"nor {called!r}, since there are columns of these names; rename one"
         )
     return called
+
+
+def _alike(models: Sequence[str]) -> Iterator[str]:
+    """What to say of models that are perhaps one, spelled in several ways."""
+    spelled: dict[str, list[str]] = {}
+    for model in models:
+        spelled.setdefault("".join(model.split()).casefold(), []).append(model)
+    for same in spelled.values():
+        if len(same) > 1:
+            yield (
+                f"models {', '.join(map(repr, same))} differ in blanks or case alone; they are "
+                "taken as different models"
+            )
 
 
 def _row_of_each(table: Table, plan: Plan, model: str, unread: bool) -> NDArray[np.intp]:

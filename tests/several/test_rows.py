@@ -80,3 +80,69 @@ def test_a_name_of_a_model_is_no_name_of_a_column() -> None:
             table.rename(columns={"right": "wrong"}), correct="wrong", **FEW
         ).document["warnings"]
     )
+
+
+def test_a_model_may_be_called_as_any_column_is() -> None:
+    named = rows("model", "right", "len", "ex")
+    plain = rows("m0", "m1", "m2", "m3")
+    result = janus_jax.compare(named, correct="right", **FEW)
+    assert list(result.audits) == ["model", "right", "model=len", "model=ex"]
+    expected = janus_jax.compare(plain, correct="right", **FEW)
+    for one, other in zip(result.audits.values(), expected.audits.values(), strict=True):
+        assert one.to_dict()["descriptors"] == other.to_dict()["descriptors"]
+    with pytest.raises(InputError, match=r"^--model-column ex: that column is the outcome, the id"):
+        janus_jax.compare(named, correct="right", **{**FEW, "model_column": "ex"})
+
+
+def test_models_that_differ_in_blanks_or_case_alone_are_said() -> None:
+    result = janus_jax.compare(rows("m0", "m0 ", "M 0", "m1"), correct="right", **FEW)
+    said = "models 'm0', 'm0 ', 'M 0' differ in blanks or case alone; they are taken as different"
+    assert any(note.startswith(said) for note in notes_of(result, "m1"))
+    assert list(result.audits) == ["m0", "m0 ", "M 0", "m1"]
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        (
+            ("A", "A wrong, B right", "B"),
+            r"what 'A' gets wrong and 'B' right is an outcome called 'A wrong, B right', and so is "
+            r"that of 'A wrong, B right' itself: give one of these models another name",
+        ),
+        (
+            ("x", "y wrong, z right", "x wrong, y", "z right"),
+            r"what 'x wrong, y' gets wrong and 'z right' right is an outcome called .*, and so is "
+            r"what 'x' gets wrong and 'y wrong, z right' right",
+        ),
+    ],
+)
+def test_outcomes_of_one_name_are_refused(models: tuple[str, ...], message: str) -> None:
+    table = rows(*models)
+    with pytest.raises(InputError, match=message):
+        janus_jax.compare(table, correct="right", differences="all", **FEW)
+    result = janus_jax.compare(table, correct="right", differences="none", **FEW)
+    assert list(result.audits) == list(models)
+
+
+def test_models_called_all_and_none_are_told_from_all_and_none() -> None:
+    table = rows("all", "none", "a, b")
+    result = janus_jax.compare(table, correct="right", differences="none", **FEW)
+    wide = table.pivot(index="ex", columns="model", values="right").sum(axis=1)
+    told = result.to_markdown().split("## Who is wrong together")[1].split("##")[0]
+    counts = {
+        line.split(" | ")[0].removeprefix("| "): sum(map(int, line.strip("| ").split(" | ")[1:]))
+        for line in told.splitlines()
+        if line.startswith("| ") and "wrong" not in line and "---" not in line
+    }
+    assert counts["all"] == (wide == 0).sum()
+    assert counts["none"] == (wide == 3).sum()
+    assert {"'all'", "'none'", "'a, b'", "'all', 'none'", "'all', 'a, b'"} <= set(counts)
+
+
+def test_what_is_left_of_a_name_tells_models_apart() -> None:
+    result = janus_jax.compare(
+        rows("a_", "a_a_", "a_b"), correct="right", differences="none", **FEW
+    )
+    models = result.to_markdown().split("## Findings")[0]
+    for name in (r"a\_", r"a\_a\_", r"a\_b"):
+        assert f"| {name} |" in models
