@@ -146,3 +146,41 @@ def test_what_is_left_of_a_name_tells_models_apart() -> None:
     models = result.to_markdown().split("## Findings")[0]
     for name in (r"a\_", r"a\_a\_", r"a\_b"):
         assert f"| {name} |" in models
+
+
+def test_a_side_that_is_empty_in_discovery_is_said_of_each_outcome() -> None:
+    table = rows("m0", "m1", "m2")
+    half = np.where(np.arange(len(table)) % 160 % 2 == 0, "discovery", "holdout")
+    table["right"] = table["right"].mask((table.model == "m1") & (half == "discovery"), 1)
+    table["half"] = half
+    result = janus_jax.compare(
+        table, correct="right", split_column="half", differences="all", **FEW
+    )
+    assert [
+        said for said in result.document["warnings"] if "every" in said or "no disc" in said
+    ] == [
+        "m1: every discovery example is right: no descriptor can be selected",
+        "'m1 wrong, m0 right'; 'm1 wrong, m2 right': no discovery example counts as an error here: "
+        "no descriptor can be selected",
+    ]
+    table["right"] = table["right"].mask(table.model == "m1", 1)
+    table.loc[(table.model == "m1") & (table.half == "holdout") & (table.flag), "right"] = 0
+    table.loc[(table.model == "m0") & (table.half == "discovery"), "right"] = 0
+    result = janus_jax.compare(table, correct="right", split_column="half", **FEW)
+    own = result.differences["m0 wrong, m1 right"].to_dict()["warnings"]
+    said = "every discovery example counts as an error here: no descriptor can be selected"
+    assert said in own
+    assert f"'m0 wrong, m1 right': {said}" in result.document["warnings"]
+
+
+@pytest.mark.parametrize("term", ["len > 34", "len", "len is missing"])
+def test_a_conjunction_of_a_fact_that_differs_says_why_it_is_gone(term: str) -> None:
+    table = rows("m0", "m1")
+    table.loc[165, "len"] = 99
+    with pytest.raises(
+        InputError,
+        match=rf"--conjunction 'z = {term} & flag': there is no descriptor '{term}', since column "
+        r"'len' is not used: differs between the rows of one example.*in 1 of 160 examples, the "
+        r"first 'e5', DataFrame row 6 and DataFrame row 166",
+    ):
+        janus_jax.compare(table, correct="right", conjunction=f"z = {term} & flag", **FEW)
