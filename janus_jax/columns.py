@@ -23,6 +23,7 @@ from janus_jax.values import (
     is_near_unique,
     is_row_number,
     looks_like_date,
+    meaning_of_rows,
     missing_levels,
 )
 
@@ -160,6 +161,17 @@ def _left_out_by_origin(column: Column) -> str | None:
     if column.origin == "outcome":
         return column.unusable or "the outcome of another model"
     return None
+
+
+def fact_of_rows(table: Table, plan: Plan, name: str) -> NDArray[np.int64]:
+    """What each row says of a column, as it would be used: equal numbers for equal facts.
+
+    Columns that shape the split or the shuffles are told apart as they are written.
+    """
+    column = table.columns[name]
+    groups = (plan.split_column, plan.stratify, plan.strata, plan.cluster)
+    levels = name in plan.categorical or (column.categorical and name not in plan.numeric)
+    return meaning_of_rows(column, frozenset(plan.na), as_levels=levels or name in groups)
 
 
 def find_column(table: Table, name: str, option: str) -> Column:

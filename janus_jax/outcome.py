@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from janus_jax.columns import fact_of_rows
 from janus_jax.errors import InputError
 from janus_jax.plan import Plan, Repeats
 from janus_jax.table import STATUS_WORDS, Column, Table
@@ -144,7 +145,7 @@ def _one_row_each(ids: _Ids, plan: Plan, facts: Sequence[str]) -> NDArray[np.int
     if len(first) < ids.table.n:
         if plan.repeats == "refuse":
             raise _repeated(ids)
-        _check_facts(ids, facts, first)
+        _check_facts(ids, plan, facts, first)
     return first
 
 
@@ -293,12 +294,12 @@ def _repeated(ids: _Ids) -> InputError:
     )
 
 
-def _check_facts(ids: _Ids, facts: Sequence[str], first: NDArray[np.intp]) -> None:
+def _check_facts(ids: _Ids, plan: Plan, facts: Sequence[str], first: NDArray[np.intp]) -> None:
     row_of_group = dict(zip(ids.groups[first].tolist(), first.tolist(), strict=True))
     reference = np.array([row_of_group[group] for group in ids.groups.tolist()])
     for name in facts:
-        codes = ids.table.columns[name].codes
-        differ = np.flatnonzero(codes != codes[reference])
+        said = fact_of_rows(ids.table, plan, name)
+        differ = np.flatnonzero(said != said[reference])
         if len(differ):
             row = int(differ[0])
             raise InputError(

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax.columns import find_column
+from janus_jax.columns import fact_of_rows, find_column
 from janus_jax.errors import InputError
 from janus_jax.outcome import example_of_row, id_columns, row_of_each
 from janus_jax.plan import Plan
@@ -82,7 +82,7 @@ def spread(table: Table, plan: Plan, column: str, *, unread: bool = False) -> Ta
             f"--model-column {column}: every row is of {places.models[0][0]!r}; with one model "
             "leave the option out"
         )
-    varying = _varying(table, places, {column, outcome.name})
+    varying = _varying(table, plan, places, {column, outcome.name})
     _check_facts(table, plan, places, varying)
     notes = [*table.notes, *_alike([model for model, _ in places.models])]
     made: list[Column] = []
@@ -209,13 +209,16 @@ def _id(table: Table, plan: Plan, row: int) -> str:
     return " / ".join(as_text(column)[int(column.codes[row])] for column in columns)
 
 
-def _varying(table: Table, places: _Places, going: set[str]) -> dict[str, NDArray[np.intp]]:
+def _varying(
+    table: Table, plan: Plan, places: _Places, going: set[str]
+) -> dict[str, NDArray[np.intp]]:
     """Columns that differ within an example, each with the rows that differ from its first."""
     reference = places.first[places.example]
     found: dict[str, NDArray[np.intp]] = {}
-    for name, column in table.columns.items():
+    for name in table.columns:
         if name not in going:
-            differ = np.flatnonzero(column.codes != column.codes[reference])
+            said = fact_of_rows(table, plan, name)
+            differ = np.flatnonzero(said != said[reference])
             if len(differ):
                 found[name] = differ
     return found

@@ -184,3 +184,35 @@ def test_a_conjunction_of_a_fact_that_differs_says_why_it_is_gone(term: str) -> 
         r"first 'e5', DataFrame row 6 and DataFrame row 166",
     ):
         janus_jax.compare(table, correct="right", conjunction=f"z = {term} & flag", **FEW)
+
+
+def test_numbers_written_in_two_ways_are_one_fact() -> None:
+    table = rows("m0", "m1").assign(yes=lambda t: t.flag.map({True: "yes", False: "no"}))
+    expected = janus_jax.compare(table, correct="right", **FEW)
+    written = table.astype({"len": str})
+    second = written.model == "m1"
+    written.loc[second, "len"] += ".0"
+    written.loc[second, "yes"] = written.loc[second, "yes"].map({"yes": " TRUE", "no": "0"})
+    result = janus_jax.compare(written, correct="right", **FEW)
+    for model in ("m0", "m1"):
+        assert (
+            result.audits[model].to_dict()["descriptors"]
+            == expected.audits[model].to_dict()["descriptors"]
+        )
+    # Named as categories they are what they are written as, and so are groups.
+    with pytest.raises(InputError, match=r"--categorical len: it differs between the rows of exam"):
+        janus_jax.compare(written, correct="right", categorical="len", **FEW)
+    with pytest.raises(InputError, match=r"--cluster len: it differs between the rows of example"):
+        janus_jax.compare(written, correct="right", cluster="len", **FEW)
+    again = pd.concat([written[second], written[~second]]).assign(model="one")
+    alone = janus_jax.audit(
+        again, correct="right", id="ex", repeats="first", exclude="model", permutations=99,
+        decoys=100, backend="numpy",
+    )  # fmt: skip
+    assert {d["name"].split(" > ")[0] for d in alone.to_dict()["descriptors"]} == {
+        "len", "flag", "yes",
+    }  # fmt: skip
+    unlike = again.reset_index(drop=True)
+    unlike.loc[200, "len"] = "99"
+    with pytest.raises(InputError, match=r"column 'len' differs between repeats of example 'e40'"):
+        janus_jax.audit(unlike, correct="right", id="ex", repeats="first", exclude="model")
