@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 import janus_jax
 from janus_jax.errors import InputError
+from janus_jax.plans.drafting import plan
+from janus_jax.plans.file import read_plan
 
 FEW: dict[str, Any] = {
     "model_column": "model", "id": "ex", "permutations": 99, "decoys": 100, "backend": "numpy",
@@ -216,3 +219,49 @@ def test_numbers_written_in_two_ways_are_one_fact() -> None:
     unlike.loc[200, "len"] = "99"
     with pytest.raises(InputError, match=r"column 'len' differs between repeats of example 'e40'"):
         janus_jax.audit(unlike, correct="right", id="ex", repeats="first", exclude="model")
+
+
+def test_a_plan_holds_an_audit_to_its_models(tmp_path: Path) -> None:
+    table = rows("m0", "m1", "m2")
+    path = tmp_path / "plan.toml"
+    options = {name: FEW[name] for name in ("model_column", "id", "permutations", "decoys")}
+    planned = plan(
+        table.drop(columns="right"), correct="right", out=path, discovery="0.5", **options
+    )
+    assert 'models = ["m0", "m1", "m2"]' in path.read_text("utf-8").splitlines()
+
+    def audited(rows_of_models: pd.DataFrame) -> janus_jax.Comparison:
+        return janus_jax.compare(rows_of_models, plan=path, backend="numpy")
+
+    assert list(audited(table).audits) == ["m0", "m1", "m2"]
+    assert read_plan(path) == planned
+    for found, said in (
+        (table[table.model != "m1"], "it has no row of 'm1'"),
+        (pd.concat([table, table[table.model == "m1"].assign(model="m3")]), "it has rows of 'm3'"),
+        (
+            table.assign(model=table.model.replace("m2", "M2")),
+            "it has no row of 'm2' and it has rows of 'M2'",
+        ),
+        (
+            pd.concat([table[table.model == m] for m in ("m1", "m0", "m2")]),
+            "they come in another order: 'm1', 'm0', 'm2'",
+        ),
+    ):
+        with pytest.raises(
+            InputError,
+            match=rf"plan.toml: the table's models are not those of the plan \('m0', 'm1', 'm2'\): "
+            rf"{said}; an audit by a plan needs the table it was made from",
+        ):
+            audited(found)
+    text = path.read_text("utf-8")
+    for changed, said in (
+        ('models = ["m0"]', r"\[outcome\] models must name two or more models, each once"),
+        ('models = ["m0", "m0"]', r"\[outcome\] models must name two or more models, each once"),
+        ("models = 2", r"\[outcome\] models is 2, but it must be an array"),
+    ):
+        path.write_text(text.replace('models = ["m0", "m1", "m2"]', changed), "utf-8")
+        with pytest.raises(InputError, match=said):
+            audited(table)
+    path.write_text(text.replace('model_column = "model"\n', ""), "utf-8")
+    with pytest.raises(InputError, match=r"\[outcome\] models goes with model_column, or with a l"):
+        audited(table)
