@@ -265,3 +265,17 @@ def test_a_plan_holds_an_audit_to_its_models(tmp_path: Path) -> None:
     path.write_text(text.replace('model_column = "model"\n', ""), "utf-8")
     with pytest.raises(InputError, match=r"\[outcome\] models goes with model_column, or with a l"):
         audited(table)
+
+
+def test_first_is_the_first_row_with_an_outcome_or_without() -> None:
+    table = rows("m0", "m1").astype({"right": object})
+    blank = table[(table.model == "m0") & (table.ex == "e7")].assign(right=None)
+    twice = pd.concat([blank, table], ignore_index=True)
+    sizes: dict[str, int] = {}
+    for repeats in ("first", "any", "all"):
+        result = janus_jax.compare(
+            twice, correct="right", repeats=repeats, missing_outcome="drop", **FEW
+        )
+        data = result.document["data"]
+        sizes[repeats] = data["discovery"]["n"] + data["holdout"]["n"]
+    assert sizes == {"first": 159, "any": 160, "all": 160}
