@@ -26,13 +26,14 @@ def design_warnings(
 ) -> list[str]:
     """Limits of the design that no data can overcome, known before anything random is drawn.
 
-    ``read`` says that the outcome was read from a column, whose name may say how.
+    ``read`` says that the outcome was read from a column, whose name may say how; else it was made,
+    and what is no error there need not be right.
     """
     reading = _reading_warnings(plan, prepared) if read else ()
-    return [*reading, *_warnings(plan, prepared, shuffled)]
+    return [*reading, *_warnings(plan, prepared, shuffled, read=read)]
 
 
-def _warnings(plan: Plan, prepared: Prepared, shuffled: Problem) -> Iterator[str]:
+def _warnings(plan: Plan, prepared: Prepared, shuffled: Problem, *, read: bool) -> Iterator[str]:
     if not prepared.library_size:
         yield "no descriptor is eligible, so nothing is tested; the reasons are listed"
         return
@@ -41,7 +42,7 @@ def _warnings(plan: Plan, prepared: Prepared, shuffled: Problem) -> Iterator[str
     yield from few_for_correction(plan, prepared, shuffled)
     yield from few_for_one_p_value(plan, shuffled, "max-T")
     yield from few_labellings(plan, prepared, shuffled)
-    yield from one_sided(prepared)
+    yield from one_sided(prepared, read=read)
     yield from impossible(prepared, plan)
 
 
@@ -94,29 +95,31 @@ def few_labellings(plan: Plan, prepared: Prepared, shuffled: Problem) -> Iterato
         )
 
 
-def one_sided(prepared: Prepared) -> Iterator[str]:
+def one_sided(prepared: Prepared, *, read: bool = True) -> Iterator[str]:
     """Every example of a split is right, or every one wrong."""
-    part = prepared.part(DISCOVERY)
-    if part.error_count in (0, part.n):
-        side = "right" if part.error_count == 0 else "wrong"
-        yield f"every discovery example is {side}: no descriptor can be selected"
-    if prepared.has_holdout:
-        held = prepared.parts[1]
-        if held.error_count in (0, held.n):
-            side = "right" if held.error_count == 0 else "wrong"
-            yield f"every holdout example is {side}: nothing can be confirmed"
+    kept = ("no descriptor can be selected", "nothing can be confirmed")
+    for split, part, so in zip(("discovery", "holdout"), prepared.parts, kept, strict=False):
+        if part.error_count not in (0, part.n):
+            continue
+        if read:
+            side = "wrong" if part.error_count else "right"
+            yield f"every {split} example is {side}: {so}"
+        else:
+            how_many = "every" if part.error_count else "no"
+            yield f"{how_many} {split} example counts as an error here: {so}"
 
 
 def _reading_warnings(plan: Plan, prepared: Prepared) -> Iterator[str]:
     """The table looks as if it were read the wrong way round, or its rows were not independent."""
-    said = contrary_outcome(plan.outcome_column, plan.outcome_kind)
-    log = prepared.examples.table.log
+    table = prepared.examples.table
+    outcome, log = table.header_of(plan.outcome_column), table.log
+    said = contrary_outcome(outcome, plan.outcome_kind)
     if said:
         yield said
-    elif log and plan.outcome_kind == "error" and not plan.outcome_column.endswith(LOWER_IS_BETTER):
+    elif log and plan.outcome_kind == "error" and not outcome.endswith(LOWER_IS_BETTER):
         yield (
-            f"--error {plan.outcome_column} takes a high score of this log as wrong; the scores of "
-            f"logs mostly say what is right: --correct {plan.outcome_column}"
+            f"--error {outcome} takes a high score of this log as wrong; the scores of logs mostly "
+            f"say what is right: --correct {outcome}"
         )
     if not plan.cluster:
         for column in prepared.selection.groups:

@@ -23,6 +23,7 @@ from janus_jax.values import (
     is_near_unique,
     is_row_number,
     looks_like_date,
+    meaning_of_rows,
     missing_levels,
 )
 
@@ -123,7 +124,8 @@ def select_columns(table: Table, plan: Plan, planned: Collection[str] | None = N
     not_used: dict[str, _Unused] = {}
     notes: list[str] = []
     roles = _other_roles(plan)
-    endings = _model_endings(table, plan.outcome_column)
+    outcome = table.header_of(plan.outcome_column)
+    endings = _model_endings(table, outcome)
     for name in dict.fromkeys((*candidates, *named)):
         column = table.columns[name]
         if name in roles and name not in named:
@@ -131,9 +133,7 @@ def select_columns(table: Table, plan: Plan, planned: Collection[str] | None = N
         wanted = name in named or (planned is not None and name in planned)
         reason = "excluded" if name in plan.exclude else None
         if reason is None and not wanted:
-            reason = _left_out_by_origin(column) or _left_out_by_name(
-                name, plan.outcome_column, endings
-            )
+            reason = _left_out_by_origin(column) or _left_out_by_name(name, outcome, endings)
         made = _Unused(reason) if reason else _read(table, column, plan, named=wanted)
         if planned is not None and name not in planned and isinstance(made, UsedColumn):
             made = _Unused("not in the plan")
@@ -161,6 +161,17 @@ def _left_out_by_origin(column: Column) -> str | None:
     if column.origin == "outcome":
         return column.unusable or "the outcome of another model"
     return None
+
+
+def fact_of_rows(table: Table, plan: Plan, name: str) -> NDArray[np.int64]:
+    """What each row says of a column, as it would be used: equal numbers for equal facts.
+
+    Columns that shape the split or the shuffles are told apart as they are written.
+    """
+    column = table.columns[name]
+    groups = (plan.split_column, plan.stratify, plan.strata, plan.cluster)
+    levels = name in plan.categorical or (column.categorical and name not in plan.numeric)
+    return meaning_of_rows(column, frozenset(plan.na), as_levels=levels or name in groups)
 
 
 def find_column(table: Table, name: str, option: str) -> Column:
@@ -292,7 +303,9 @@ def _model_endings(table: Table, outcome: str) -> dict[tuple[str, ...], str]:
     Another column that ends so is likely a fact about that model's answer.
     """
     endings: dict[tuple[str, ...], str] = {}
-    for name in (outcome, *table.columns):
+    # Rows of each model have outcomes that are called as the models are: these names say nothing.
+    made = () if table.stacked is None else table.outcomes
+    for name in (outcome, *(name for name in table.columns if name not in made)):
         first, *rest = _words(name) or [""]
         if rest and (name == outcome or first in _OUTCOME_WORDS) and first not in _PLAIN_PREFIXES:
             endings.setdefault(tuple(rest), name)

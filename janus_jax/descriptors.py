@@ -101,7 +101,8 @@ def make_descriptors(
     """
     made = simple_descriptors(selection, where, counted, plan)
     items = list(made.items)
-    conjunctions = [_conjunction(text, items) for text in plan.conjunction]
+    not_used = selection.not_used | made.not_used
+    conjunctions = [_conjunction(text, items, not_used) for text in plan.conjunction]
     if plan.pairs:
         conjunctions.extend(_pairs(items))
     items.extend(conjunctions)
@@ -235,7 +236,7 @@ def combine(name: str, parts: Sequence[Descriptor]) -> Descriptor:
     return Descriptor(name, rule, columns, bits, parts[0].rows)
 
 
-def _conjunction(text: str, items: Sequence[Descriptor]) -> Descriptor:
+def _conjunction(text: str, items: Sequence[Descriptor], not_used: Mapping[str, str]) -> Descriptor:
     name, terms = parse_conjunction(text)
     by_name = {item.name: item for item in items}
     by_column: dict[str, list[Descriptor]] = {}
@@ -248,6 +249,11 @@ def _conjunction(text: str, items: Sequence[Descriptor]) -> Descriptor:
         # to whoever writes the conjunction.
         alone = by_column.get(term, [])
         part = by_name.get(term) or (alone[0] if len(alone) == 1 else None)
+        if part is None and (column := _column_of(term, not_used)) is not None:
+            raise InputError(
+                f"--conjunction {text!r}: there is no descriptor {term!r}, since column {column!r} "
+                f"is not used: {not_used[column]}"
+            )
         if part is None:
             near = difflib.get_close_matches(term, by_name, n=3, cutoff=0.4)
             shown = near or list(by_name)[:20]
@@ -259,6 +265,15 @@ def _conjunction(text: str, items: Sequence[Descriptor]) -> Descriptor:
             )
         parts.append(part)
     return combine(name, parts)
+
+
+def _column_of(term: str, columns: Iterable[str]) -> str | None:
+    """Which of these columns a descriptor of this name would be made of."""
+    made = (" > ", " = ", " is missing")
+    for column in columns:
+        if term == quoted(column) or term.startswith(tuple(quoted(column) + end for end in made)):
+            return column
+    return None
 
 
 def parse_conjunction(text: str) -> tuple[str, list[str]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from janus_jax.columns import fact_of_rows
 from janus_jax.errors import InputError
 from janus_jax.plan import Plan, Repeats
 from janus_jax.table import STATUS_WORDS, Column, Table
@@ -68,7 +69,7 @@ def read_examples(
         notes.append(f"{table.n} rows reduced to {len(first)} examples by --repeats {plan.repeats}")
         errors = _reduced(ids, errors, first, plan.repeats)
         table = table.take(first)
-    _check_outcomes(errors, column.name, one_sided=one_sided)
+    _check_outcomes(errors, _whose(table, column), one_sided=one_sided)
     return Examples(table, errors, missing, tuple(notes), first)
 
 
@@ -144,7 +145,7 @@ def _one_row_each(ids: _Ids, plan: Plan, facts: Sequence[str]) -> NDArray[np.int
     if len(first) < ids.table.n:
         if plan.repeats == "refuse":
             raise _repeated(ids)
-        _check_facts(ids, facts, first)
+        _check_facts(ids, plan, facts, first)
     return first
 
 
@@ -194,7 +195,8 @@ def _read_outcomes(
     errors, notes = _outcomes(ids.table, column, plan)
     missing = np.flatnonzero(errors < 0)
     if len(missing):
-        notes.append(_missing_outcomes(ids, column.name, missing, plan))
+        header = ids.table.header_of(column.name)
+        notes.append(_missing_outcomes(ids, header, missing, plan))
         if plan.missing_outcome == "wrong":
             errors[missing] = 1
     return errors, len(missing), notes
@@ -203,17 +205,18 @@ def _read_outcomes(
 def _outcomes(table: Table, column: Column, plan: Plan) -> tuple[NDArray[np.int8], list[str]]:
     na = frozenset(plan.na)
     labels = as_text(column)
+    header = table.header_of(column.name)
     if plan.pass_at is None:
         truth = as_boolean(column, na)
         if truth is None and not len(labels):
-            raise InputError(f"outcome column {column.name!r} has no value in any row")
+            raise InputError(f"outcome column {header!r} has no value in any row")
         if truth is None:
             some = ", ".join(repr(label) for label in labels[:5])
             first = table.where(first_row_of(column, 0))
             raise InputError(
-                f"outcome column {column.name!r} is not true/false, yes/no or 0/1: it holds {some}"
+                f"outcome column {header!r} is not true/false, yes/no or 0/1: it holds {some}"
                 f"{', ...' if len(labels) > 5 else ''} (the first in {first}); "
-                f"for a graded score use --score {column.name} --pass-at X"
+                f"for a graded score use --score {header} --pass-at X"
             )
         wrong = truth if plan.error else np.where(truth < 0, truth, 1 - truth)
         words = {
@@ -223,12 +226,12 @@ def _outcomes(table: Table, column: Column, plan: Plan) -> tuple[NDArray[np.int8
         said = "; ".join(
             f"{', '.join(map(repr, found))} = {side}" for side, found in words.items() if found
         )
-        notes = [f"outcome column {column.name!r} read as {said}"]
+        notes = [f"outcome column {header!r} read as {said}"]
     else:
         numbers = as_numbers(column, na)
         if numbers is None:
             raise InputError(
-                f"--score {column.name}: {number_report(column, table, na) or 'not numbers'}; name "
+                f"--score {header}: {number_report(column, table, na) or 'not numbers'}; name "
                 "words that mean missing with --na WORD"
             )
         values, absent = numbers
@@ -239,7 +242,7 @@ def _outcomes(table: Table, column: Column, plan: Plan) -> tuple[NDArray[np.int8
     if plan.pass_at is not None:
         right, bad = int((errors == 0).sum()), int((errors == 1).sum())
         notes.append(
-            f"score column {column.name!r}: a score >= {plan.pass_at} is right: "
+            f"score column {header!r}: a score >= {plan.pass_at} is right: "
             f"{right} right, {bad} wrong, "
             f"{len(errors) - right - bad} missing"
         )
@@ -291,12 +294,12 @@ def _repeated(ids: _Ids) -> InputError:
     )
 
 
-def _check_facts(ids: _Ids, facts: Sequence[str], first: NDArray[np.intp]) -> None:
+def _check_facts(ids: _Ids, plan: Plan, facts: Sequence[str], first: NDArray[np.intp]) -> None:
     row_of_group = dict(zip(ids.groups[first].tolist(), first.tolist(), strict=True))
     reference = np.array([row_of_group[group] for group in ids.groups.tolist()])
     for name in facts:
-        codes = ids.table.columns[name].codes
-        differ = np.flatnonzero(codes != codes[reference])
+        said = fact_of_rows(ids.table, plan, name)
+        differ = np.flatnonzero(said != said[reference])
         if len(differ):
             row = int(differ[0])
             raise InputError(
@@ -338,13 +341,20 @@ def _majority(ids: _Ids, errors: NDArray[np.int8], first: NDArray[np.intp]) -> N
     return np.where(wrong > right, 1, np.where(right > wrong, 0, -1)).astype(np.int8)
 
 
-def _check_outcomes(errors: NDArray[np.int8], name: str, *, one_sided: bool) -> None:
+def _whose(table: Table, column: Column) -> str:
+    """An outcome in a message."""
+    if table.stacked is None:
+        return f"outcome column {column.name!r}"
+    return f"model {column.name!r}: outcome column {table.stacked!r}"
+
+
+def _check_outcomes(errors: NDArray[np.int8], said: str, *, one_sided: bool) -> None:
     known = errors[errors >= 0]
     if not len(known):
-        raise InputError(f"outcome column {name!r} has no value in any row")
+        raise InputError(f"{said} has no value in any row")
     if not one_sided and (known == known[0]).all():
         side = "wrong" if known[0] else "right"
         raise InputError(
-            f"outcome column {name!r} has a single value: all {len(known)} examples are {side}, so "
-            "there is nothing to compare"
+            f"{said} has a single value: all {len(known)} examples are {side}, so there is nothing "
+            "to compare"
         )

@@ -126,7 +126,8 @@ class Plan:
         Columns that name the example; () means a column ``id`` if there is one, else row numbers.
     repeats
         What becomes of repeated ids: "refuse", "majority" (right as often as not is refused),
-        "first", "any" (right if any repeat is), "all" (right if all are).
+        "first", "any" (right if any repeat is), "all" (right if all are). Repeats whose outcome is
+        missing and dropped do not count; but "first" means the first row, with one or without.
     cluster
         Column whose rows stay on one side of the split, and whose error patterns are exchanged
         whole. The primary rule is then ``mean_count`` unless another one is named.

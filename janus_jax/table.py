@@ -133,6 +133,9 @@ class Table:
         For evaluation logs, what they are and what was chosen.
     outcomes
         The outcome columns of several models on these examples; () for a single outcome.
+    stacked
+        The column that held every model's outcome where each had rows of its own, so that
+        ``outcomes`` are named after models; None where the columns are those of the data.
     """
 
     columns: Mapping[str, Column]
@@ -145,6 +148,11 @@ class Table:
     notes: tuple[str, ...] = field(default=())
     log: LogInfo | None = None
     outcomes: tuple[str, ...] = ()
+    stacked: str | None = None
+
+    def header_of(self, outcome: str) -> str:
+        """The column of the data that an outcome was read from."""
+        return outcome if self.stacked is None else self.stacked
 
     def where(self, row: int) -> str:
         """Where a row stands, for a message: ``results.csv line 5``."""

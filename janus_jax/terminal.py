@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Collection, Sequence
 from itertools import zip_longest
 from typing import Final, TextIO
@@ -77,10 +79,16 @@ class _Console(Console):
 
 def console_for(stream: TextIO) -> Console:
     """Where to print: text flows (a terminal wraps it, a file keeps one line a sentence)."""
-    width = None if stream.isatty() else _FILE_WIDTH  # tables need one
+    width = None if stream.isatty() else _file_width()  # tables need one
     return _Console(
         file=stream, highlight=False, emoji=False, markup=False, soft_wrap=True, width=width
     )
+
+
+def _file_width() -> int:
+    """The width of tables in files and pipes: what COLUMNS says, as a terminal's would be."""
+    said = os.environ.get("COLUMNS", "")
+    return int(said) if re.fullmatch("[0-9]{1,6}", said, re.ASCII) and int(said) else _FILE_WIDTH
 
 
 def print_answer(console: Console, said: str) -> None:
@@ -128,7 +136,11 @@ def print_table(
             console.print(Text((" " * _GAP).join(padded).rstrip(), style=style))
     left_out = dict.fromkeys(name for index, name in enumerate(header) if index not in shown)
     if left_out:
-        console.print(f"(a wider terminal also shows {', '.join(left_out)})", style="dim")
+        needed = sum(
+            max(map(cell_len, column)) + _GAP for column in zip(header, *rows, strict=True)
+        )
+        wider = "a wider terminal" if console.is_terminal else f"COLUMNS={needed - _GAP}"
+        console.print(f"({wider} also shows {', '.join(left_out)})", style="dim")
 
 
 def _folded(console: Console, text: str, width: int) -> list[str]:

@@ -150,6 +150,37 @@ def as_numbers(
     return values, missing  # pyright: ignore[reportReturnType]  # bool levels left above
 
 
+def meaning_of_rows(
+    column: Column, na: frozenset[str] = frozenset(), *, as_levels: bool = False
+) -> NDArray[np.int64]:
+    """A number for what each row's value means: equal where the values are read as the same.
+
+    In a numeric column 5 and 5.0 are one value, in a boolean one yes and true.
+
+    Parameters
+    ----------
+    column
+        The column.
+    na
+        Extra words for a missing value.
+    as_levels
+        Values are categories or groups, told apart as they are written.
+
+    Returns
+    -------
+    int64 array, shape (n,)
+        -1 where the value is missing.
+    """
+    meaning = np.arange(len(column.levels))
+    truth = None if as_levels else as_boolean(column, na)
+    if truth is not None:
+        meaning = truth.astype(np.int64)
+    elif not as_levels and (numbers := as_numbers(column, na)) is not None:
+        values, missing = numbers
+        meaning = np.where(missing, -1, np.unique(values, return_inverse=True)[1])
+    return np.append(meaning, -1)[column.codes]  # code -1 finds the appended -1
+
+
 @dataclass(frozen=True, slots=True)
 class NonNumber:
     """The first value that keeps a column from being numeric.

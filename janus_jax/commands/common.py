@@ -165,7 +165,9 @@ def add_plan_options(parser: argparse.ArgumentParser, permutations: str = "defau
     group.add_argument(
         "--repeats",
         metavar="HOW",
-        help="repeated ids: refuse (default), or reduce to one row by majority, first, any or all",
+        help="repeated ids: refuse (default), or reduce to one row by majority, first, any or all; "
+        "under --missing-outcome drop the first row must have an outcome for first, or the example "
+        "is dropped, while the others pass over repeats without one",
     )
     group.add_argument(
         "--cluster",

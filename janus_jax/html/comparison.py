@@ -6,23 +6,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from janus_jax.behaviour.wording import counted
-from janus_jax.cells import called, number, printable
+from janus_jax.cells import called, printable
 from janus_jax.html import rendering, sections, views, wording
 from janus_jax.html.drawing import Drawing, draw
 from janus_jax.html.marks import LIGHT, PAGE, ROW, Colours, Spec, chart, rows_axis, rule_at, tooltip
 from janus_jax.report import STATUS_WORDS, Document, interval, rule_words
-from janus_jax.several.pairs_report import DISAGREE, PAIRS_HEADER, loses_ground, pairs_rows
+from janus_jax.several.found import KIND_WORDS, deciding_lift, found_words
+from janus_jax.several.pairs_report import (
+    PAIRS_WORDS,
+    disagree_words,
+    loses_ground,
+    pairs_header,
+    pairs_rows,
+)
 from janus_jax.several.report import (
     CO_ERROR,
-    KIND_WORDS,
     MODELS_HEADER,
     all_notes,
     audit_answer,
     co_error_rows,
     comparison_answer,
+    findings_caption,
     ineligible,
+    lift_words,
     models_rows,
     not_used,
+    pairs_caption,
     short_names,
     shown_pair,
     sizes,
@@ -44,8 +53,8 @@ _NOT_SAID: Final = (
     (
         "A disagreement is not a defeat.",
         "Where two models disagree more often, either may be the one that is wrong. Only the "
-        "difference of their lifts compares them, and its interval is that of one slice: of many "
-        "that are looked at, some leave out 0 by chance.",
+        "difference of their lifts compares them, and its interval, where there is one, is that of "
+        "one slice: of many that are looked at, some leave out 0 by chance.",
     ),
     (
         "The models are not ranked.",
@@ -103,12 +112,12 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
         "pages": pages,
         "findings": found,
         "differences": list(_differences(document)),
-        "disagree": DISAGREE,
+        "disagree": disagree_words(document),
         "pairs": {
-            "header": PAIRS_HEADER,
+            "header": pairs_header(document),
             "rows": pairs_rows(document, short_names(document)),
-            "caption": "Slices found for what one of two models alone gets wrong, by "
-            f"{'holdout' if document['data']['holdout'] else 'discovery'} examples",
+            "caption": wording.sentence(pairs_caption(document)),
+            "words": [pairs_header(document).index(name) for name in PAIRS_WORDS],
         },
         "together": {
             "header": (CO_ERROR, *document["co_errors"]),
@@ -168,6 +177,7 @@ def _findings(document: Document) -> dict[str, Any]:
         model["name"]: {d["name"]: d for d in model["audit"]["descriptors"]}
         for model in document["models"]
     }
+    plain = "" if document["plan"]["strata"] is None else "plain "
     what = "confirmed" if split == "holdout" else "selected; there is no holdout to confirm it"
     kinds = [(key, sum(f["kind"] == key for f in findings)) for key in KIND_WORDS]
     first = f" (the first {DRAWN})" if len(findings) > DRAWN else ""
@@ -185,9 +195,9 @@ def _findings(document: Document) -> dict[str, Any]:
         else None,
         "caption": f"One line for each finding{first}, one mark for each model: its {split} lift. "
         "A filled mark is a finding of that model, a hollow one is not.",
-        "caption_of_table": f"{wording.sentence(split)} lift and status of every finding, for "
-        "every model; below, its error rates inside and outside the slice"
-        + (", and the 95% interval of the lift" if split == "holdout" else ""),
+        "caption_of_table": f"{wording.sentence(findings_caption(document))}; below it, error "
+        "rates inside and outside the slice"
+        + (f", and the 95% interval of the {plain}lift" if split == "holdout" else ""),
         "models": list(models.values()),
         "tall": len(findings) > sections.TALL,
         "kinds": [(key, KIND_WORDS[key], count) for key, count in kinds if count],
@@ -195,11 +205,11 @@ def _findings(document: Document) -> dict[str, Any]:
             {
                 "name": finding["name"],
                 "kind": finding["kind"],
-                "found": KIND_WORDS[finding["kind"]],
+                "found": found_words(finding),
                 "cells": [
                     {
                         "status": finding["statuses"][model],
-                        "lift": number(finding["lifts"][model][split]),
+                        "lift": lift_words(finding["lifts"][model], split),
                         "said": _rates(audited[model][finding["name"]], split),
                     }
                     for model in models
@@ -245,7 +255,8 @@ def findings_chart(document: Document, colours: Colours = LIGHT) -> Spec | None:
     if not findings or len(models) > SERIES:
         return None
     split = "holdout" if document["data"]["holdout"] else "discovery"
-    return _lifts(findings, models, split, colours)
+    adjusted = document["plan"]["strata"] is not None
+    return _lifts(findings, models, split, colours, adjusted=adjusted)
 
 
 def _lifts(
@@ -253,15 +264,17 @@ def _lifts(
     models: Mapping[str, str],
     split: str,
     colours: Colours,
+    *,
+    adjusted: bool,
 ) -> Spec:
     """One line for each finding, one mark for each model; filled where it is found."""
     points = [
         {
             "row": i,
-            "lift": finding["lifts"][model][split],
+            "lift": deciding_lift(finding["lifts"][model], split),
             "series": short,
             "name": printable(finding["name"]),
-            "said": f"{number(finding['lifts'][model][split])}, "
+            "said": f"{lift_words(finding['lifts'][model], split)}, "
             f"{STATUS_WORDS[finding['statuses'][model]]}",
             "found": model in finding["found_for"],
         }
@@ -275,7 +288,8 @@ def _lifts(
     x = {
         "field": "lift",
         "type": "quantitative",
-        "title": f"{split} lift: error rate inside minus outside",
+        "title": f"{split} lift: error rate inside minus outside"
+        + (", adjusted for strata" if adjusted else ""),
         "axis": {"format": "+.2f", "tickCount": {"expr": "narrow ? 4 : 8"}, "grid": True},
         "scale": {"zero": True},
     }

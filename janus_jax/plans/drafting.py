@@ -229,6 +229,7 @@ def finished(
         rules=(*_rules(draft), *_extra(draft, extra)),
         proposed=proposed,
         log=table.log.fixed() if table.log else None,
+        models=() if table.stacked is None else table.outcomes,
         ids=tuple(
             tuple(ids[row] for row in np.flatnonzero(draft.where == part).tolist())
             for part in range(len(SPLITS))

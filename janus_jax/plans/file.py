@@ -156,6 +156,7 @@ def planned_of(content: Mapping[str, Any], source: str) -> Planned:
         ids=_ids(top, examples),
         proposed=_proposed(top, rules),
         log=_log(top.section("outcome")),
+        models=_models(top.section("outcome"), plan),
         source=source,
     )
     if kind == "listed" and planned.ids is None:
@@ -209,6 +210,19 @@ def _log(outcome: Section) -> Mapping[str, str] | None:
         return None
     log = outcome.section("log")
     return {name: log.text(name) for name in log.values}
+
+
+def _models(outcome: Section, plan: Plan) -> tuple[str, ...]:
+    """Whose outcomes the rows of a table hold."""
+    if "models" not in outcome.values:
+        outcome.asked.add("models")
+        return ()
+    models = outcome.texts("models")
+    if len(models) < 2 or len(set(models)) < len(models):
+        raise outcome.wrong("models", "must name two or more models, each once")
+    if plan.model_column is None and "log" not in outcome.values:
+        raise outcome.wrong("models", "goes with model_column, or with a log")
+    return models
 
 
 def _plan(given: Mapping[str, Any], source: str) -> Plan:

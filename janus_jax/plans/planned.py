@@ -129,6 +129,9 @@ class Planned:
         What was mined on the proposal split, where that was read.
     log
         For evaluation logs, their format and what was chosen of them; None for a table.
+    models
+        The models, in order, of a table that has rows for each; () where outcomes are columns,
+        which the options name.
     source
         The file it was read from, for messages.
     edited
@@ -147,6 +150,7 @@ class Planned:
     ids: tuple[tuple[ExampleId, ...], ...] | None = None
     proposed: Proposed | None = None
     log: Mapping[str, str] | None = None
+    models: tuple[str, ...] = ()
     source: str = field(default="the plan", compare=False)
     edited: bool = field(default=False, compare=False)
 
@@ -200,6 +204,7 @@ class Planned:
                 "kind": plan.outcome_kind,
                 "pass_at": plan.pass_at,
                 "model_column": plan.model_column,
+                "models": self.models or None,
                 "missing": plan.missing_outcome,
                 "log": self.log,
             },

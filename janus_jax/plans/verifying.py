@@ -40,6 +40,7 @@ def check_columns_exist(planned: Planned, table: Table) -> None:
             for log in (planned.log, found)
         )
         raise InputError(f"{planned.source}: planned and found differ: {said}; {_REMEDY}")
+    _check_models(planned, table)
     needed = [*planned.named_by, *(column.name for column in planned.columns)]
     for name in dict.fromkeys(needed):
         if name not in table.columns:
@@ -47,6 +48,26 @@ def check_columns_exist(planned: Planned, table: Table) -> None:
                 f"{planned.source}: column {name!r} of the plan is not in "
                 f"{', '.join(table.source)}; {_REMEDY}"
             )
+
+
+def _check_models(planned: Planned, table: Table) -> None:
+    """Which models have rows is known without a look at an outcome, so it is part of the plan."""
+    found = () if table.stacked is None else table.outcomes
+    if not planned.models or found == planned.models:
+        return
+    said = [
+        f"{word} {', '.join(map(repr, names))}"
+        for word, names in (
+            ("it has no row of", [name for name in planned.models if name not in found]),
+            ("it has rows of", [name for name in found if name not in planned.models]),
+        )
+        if names
+    ]
+    differing = " and ".join(said) or f"they come in another order: {', '.join(map(repr, found))}"
+    raise InputError(
+        f"{planned.source}: the table's models are not those of the plan "
+        f"({', '.join(map(repr, planned.models))}): {differing}; {_REMEDY}"
+    )
 
 
 def _pairs(log: Mapping[str, str]) -> str:

@@ -149,7 +149,9 @@ def run_comparison(
         return audit_table(table, plan, planned, setting, clock)
     shown = check_shown(table, setting.examples)
     models, left_out = prepare_several(table, plan, planned)
-    others = _differences(models, differences or "first")
+    pairs = list(_pairs(models, differences or "first"))
+    _check_names([one.name for one in models], [(a.name, b.name) for a, b in pairs])
+    others = _differences(pairs)
     asked = [*models, *(other.asked for other in others if other.asked)]
     if ready is not None:
         ready([one.name for one in asked])
@@ -188,10 +190,24 @@ class _Difference:
     asked: Asked | None
 
 
-def _differences(models: Sequence[Asked], which: Differences) -> list[_Difference]:
+def _check_names(models: Sequence[str], pairs: Sequence[tuple[str, str]]) -> None:
+    """Refuse models because of which two outcomes would have one name: results go by names."""
+    whose = {name: f"that of {name!r} itself" for name in models}
+    for wrong, right in pairs:
+        name = pair_name(wrong, right)
+        if name in whose:
+            raise InputError(
+                f"what {wrong!r} gets wrong and {right!r} right is an outcome called {name!r}, and "
+                f"so is {whose[name]}: give one of these models another name, or leave such "
+                "outcomes out (--differences none)"
+            )
+        whose[name] = f"what {wrong!r} gets wrong and {right!r} right"
+
+
+def _differences(pairs: Sequence[tuple[Asked, Asked]]) -> list[_Difference]:
     """The outcomes of pairs, both ways for each."""
     found: list[_Difference] = []
-    for a, b in _pairs(models, which):
+    for a, b in pairs:
         first, second = a.prepared.examples.errors, b.prepared.examples.errors
         errors = np.where(first < 0, -1, (first == 1) & (second == 0)).astype(np.int8)
         if not (errors == 1).any():

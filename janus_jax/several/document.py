@@ -13,6 +13,7 @@ from janus_jax.plan import Plan
 from janus_jax.plans.planned import Planned
 from janus_jax.ranking import FINDINGS, by_rank
 from janus_jax.several.answered import Answered, Difference
+from janus_jax.several.found import deciding_lift, kind_of
 from janus_jax.several.pairs import pairs
 
 SCHEMA = "janus-jax/comparison/1"
@@ -53,7 +54,7 @@ def comparison_document(
             if which < len(models[0].prepared.parts)
         },
         "differences": [_difference(one) for one in differences],
-        "pairs": pairs(models, differences, independent=plan.cluster is None),
+        "pairs": pairs(models, differences, plan),
         "findings": list(_findings(models, differences, plan.statistic)),
         "warnings": list(warnings),
         "notes": list(_notes(models, differences, plan)),
@@ -105,15 +106,15 @@ def _findings(
     for name, having in sorted(found, key=lambda item: -len(item[1])):
         if not having:
             continue
+        lifts = {model: _lifts(of[name]) for model, of in by_name.items()}
+        # What holdout confirms has the sign that it has in discovery.
+        ways = [deciding_lift(lifts[model], "discovery") or 0.0 for model in having]
         yield {
             "name": name,
-            "kind": {len(models): "common", 1: "own"}.get(len(having), "some"),
+            "kind": kind_of(ways, len(models)),
             "found_for": having,
             "statuses": {model: of[name]["status"] for model, of in by_name.items()},
-            "lifts": {
-                model: {part: _lift(of[name][part]) for part in ("discovery", "holdout")}
-                for model, of in by_name.items()
-            },
+            "lifts": lifts,
             "differences": {pair: of[name]["status"] for pair, of in audited},
         }
 
@@ -122,8 +123,16 @@ def _by_name(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {d["name"]: d for d in document["descriptors"]}
 
 
-def _lift(counts: Mapping[str, Any] | None) -> float | None:
-    return None if counts is None else counts["lift"]
+def _lifts(descriptor: Mapping[str, Any]) -> dict[str, float | None]:
+    """Plain lifts of both splits, and the adjusted ones where there are strata."""
+    parts = ("discovery", "holdout")
+    lifts = {part: descriptor[part] and descriptor[part]["lift"] for part in parts}
+    if "lift_adjusted" in descriptor["discovery"]:
+        lifts |= {
+            f"{part}_adjusted": descriptor[part] and descriptor[part]["lift_adjusted"]
+            for part in parts
+        }
+    return lifts
 
 
 def _notes(
@@ -146,8 +155,23 @@ def _notes(
         yield (
             "'A wrong, B right' says where two models disagree, and may be found in one slice both "
             "ways. Which of the two loses ground to the other there, compared with elsewhere, is "
-            "what the difference of their lifts says; its 95% interval (Bonett and Price, for "
-            "paired rates) is that of one slice, not corrected for having looked at several or "
-            "chosen the slice"
-            + ("; there is none where rows come in clusters" if plan.cluster else "")
+            "what the difference of their lifts says; " + _interval_words(plan)
         )
+    if plan.strata:
+        yield (
+            "statuses are decided by stratum-adjusted lifts; the plain lift beside one also holds "
+            "how error rates differ between strata"
+        )
+
+
+def _interval_words(plan: Plan) -> str:
+    if plan.cluster:
+        return (
+            "it has no interval, since rows of a cluster are not independent, so neither is said "
+            "to lose ground"
+        )
+    return (
+        "its 95% interval (Bonett and Price, for paired rates) is that of one slice, not corrected "
+        "for having looked at several or chosen the slice"
+        + (", and of the plain difference, not of the stratum-adjusted one" if plan.strata else "")
+    )

@@ -55,7 +55,9 @@ def marked(table: Table, plan: Plan, names: Sequence[str]) -> Table:
             raise InputError(f"{option} {plan.outcome_column}: a name between the commas is empty")
         if names.count(name) > 1:
             raise InputError(f"{option} {plan.outcome_column}: {name!r} is named twice")
-        check_roles(one_outcome(plan, name))
+        alone = one_outcome(plan, name)
+        # Rows side by side have no model column any more, and a model may be called as it was.
+        check_roles(alone if table.stacked is None else replace(alone, model_column=None))
         used = {*plan.descriptor, *plan.include, *plan.categorical, *plan.numeric}
         if name in used:
             raise InputError(f"column {name!r} is an outcome; it cannot also be a descriptor")

@@ -17,12 +17,13 @@ from typing import Any
 
 from janus_jax.effects import paired_difference
 from janus_jax.library import Counts
+from janus_jax.plan import Plan
 from janus_jax.ranking import FINDINGS
 from janus_jax.several.answered import Answered, Difference
 
 
 def pairs(
-    models: Sequence[Answered], differences: Sequence[Difference], *, independent: bool
+    models: Sequence[Answered], differences: Sequence[Difference], plan: Plan
 ) -> list[dict[str, Any]]:
     """For each two models that were compared, what was found for either of them alone.
 
@@ -32,8 +33,10 @@ def pairs(
         The models, in the order named.
     differences
         What one of two models gets wrong and the other right, both ways.
-    independent
-        False where rows come in clusters: then there are no intervals.
+    plan
+        Where rows come in clusters there are no intervals. Where there are strata, the difference
+        of the adjusted lifts, by which the two outcomes are screened, stands beside the plain one,
+        whose interval there is.
 
     Returns
     -------
@@ -48,40 +51,43 @@ def pairs(
         if order[first] < order[second]:
             back = both[second, first]
             if ahead.answered or back.answered:
-                found = _found(ahead, back, models[order[first]], independent)
+                found = _found(ahead, back, models[order[first]], plan)
                 made.append({"models": [first, second], "findings": list(found)})
     return made
 
 
 def _found(
-    ahead: Difference, back: Difference, model: Answered, independent: bool
+    ahead: Difference, back: Difference, model: Answered, plan: Plan
 ) -> Iterator[dict[str, Any]]:
     for g, item in enumerate(model.prepared.descriptors.items):
         statuses = {one.wrong: _status(one, g) for one in (ahead, back)}
         if FINDINGS.isdisjoint(filter(None, statuses.values())):
             continue
         size = _judged(model, g)
-        wrong = {one.wrong: _only_wrong(one, g) for one in (ahead, back)}
+        wrong: dict[str, dict[str, Any]] = {one.wrong: _only_wrong(one, g) for one in (ahead, back)}
         on, off = ((wrong[ahead.wrong][side], wrong[back.wrong][side]) for side in ("on", "off"))
         low = high = None
-        if independent and size.on and size.off:
+        if plan.cluster is None and size.on and size.off:
             low, high = paired_difference(*on, size.on, *off, size.off)
         net = (
             Fraction(on[0] - on[1], size.on) - Fraction(off[0] - off[1], size.off)
             if size.on and size.off
             else None
         )
+        difference = {"lift": None if net is None else float(net), "low": low, "high": high}
+        if plan.strata is not None:
+            adjusted = {one.wrong: _adjusted(one, g) for one in (ahead, back)}
+            for name, lift in adjusted.items():
+                wrong[name]["lift_adjusted"] = None if net is None else float(lift)
+            net_adjusted = adjusted[ahead.wrong] - adjusted[back.wrong]
+            difference["adjusted"] = None if net is None else float(net_adjusted)
         yield {
             "name": item.name,
             "statuses": statuses,
             "on": size.on,
             "off": size.off,
             "only_wrong": wrong,
-            "difference": {
-                "lift": None if net is None else float(net),
-                "low": low,
-                "high": high,
-            },
+            "difference": difference,
         }
 
 
@@ -92,6 +98,11 @@ def _judged(one: Answered, g: int) -> Counts:
 
 def _status(one: Difference, g: int) -> str | None:
     return one.answered.document["descriptors"][g]["status"] if one.answered else None
+
+
+def _adjusted(one: Difference, g: int) -> Fraction:
+    """The lift that is screened; no errors have none."""
+    return _judged(one.answered, g).lift if one.answered else Fraction(0)
 
 
 def _only_wrong(one: Difference, g: int) -> dict[str, int]:

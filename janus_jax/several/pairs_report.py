@@ -9,26 +9,52 @@ from janus_jax.cells import IN_TABLE, called, number
 from janus_jax.ranking import FINDINGS
 from janus_jax.report import Document
 
-DISAGREE: Final = (
-    "An error here is an example that one of two models alone gets wrong: on and off count those "
-    "inside and outside the slice. A slice may be found both ways: then the two disagree more "
-    "often there, and neither need be worse for it. Which of them loses ground to the other there, "
-    "compared with elsewhere, is what the difference of their lifts says (it may be the better one "
-    "still); it is clear where its interval leaves out 0."
-)
 
-PAIRS_HEADER: Final = (
-    "descriptor",
-    "first, second",
-    "first alone, on",
-    "first alone, off",
-    "second alone, on",
-    "second alone, off",
-    "alone wrong there",
-    "difference of lifts",
-    "95%",
-    "loses ground there",
-)
+def disagree_words(document: Document) -> str:
+    """What the slices where two models disagree say, and how to read their table."""
+    split = "holdout" if document["data"]["holdout"] else "discovery"
+    if document["data"]["clusters"] is not None:
+        clear = (
+            ". Where rows come in clusters it has no interval, since rows of a cluster are not "
+            "independent, so neither is said to lose ground."
+        )
+    elif document["plan"]["strata"] is not None:
+        clear = (
+            ". Slices are found by the stratum-adjusted difference; the interval is that of the "
+            "plain one. It is clear where the interval leaves out 0 and both differences have one "
+            "sign."
+        )
+    else:
+        clear = "; it is clear where its interval leaves out 0."
+    return (
+        "An error here is an example that one of two models alone gets wrong: on and off count "
+        f"those of the {split} inside and outside the slice. A slice may be found both ways: then "
+        "the two disagree more often there, and neither need be worse for it. Which of them loses "
+        "ground to the other there, compared with elsewhere, is what the difference of their lifts "
+        f"says (it may be the better one still){clear}"
+    )
+
+
+def pairs_header(document: Document) -> tuple[str, ...]:
+    """The columns of :func:`pairs_rows`."""
+    plain = ("difference of lifts", "95%")
+    if document["plan"]["strata"] is not None:
+        plain = ("plain difference", "plain 95%", "adjusted difference")
+    return (
+        "descriptor",
+        "first, second",
+        "first alone, on",
+        "first alone, off",
+        "second alone, on",
+        "second alone, off",
+        "alone wrong there",
+        *plain,
+        "loses ground there",
+    )
+
+
+PAIRS_WORDS: Final = ("descriptor", "first, second", "alone wrong there", "loses ground there")
+"""Columns that hold words."""
 
 PAIRS_LEFT_OUT: Final = (
     "second alone, off",
@@ -57,8 +83,8 @@ def _pair_row(
     first, second = pair
     only, difference = finding["only_wrong"], finding["difference"]
     low, high = difference["low"], difference["high"]
-    loser = loses_ground(pair, finding)
-    unclear = "-" if low is None else "not clear"
+    adjusted = [difference["adjusted"]] if "adjusted" in difference else []
+    loser, unclear = loses_ground(pair, finding), "-" if low is None else "not clear"
     return [
         called(finding["name"], IN_TABLE),
         f"{models[first]}, {models[second]}",
@@ -70,17 +96,27 @@ def _pair_row(
         _found_there(pair, finding, models),
         number(difference["lift"]),
         "-" if low is None else f"{low:+.2f}..{high:+.2f}",
+        *map(number, adjusted),
         unclear if loser is None else models[loser],
     ]
 
 
 def loses_ground(pair: Sequence[str], finding: Mapping[str, Any]) -> str | None:
-    """Which of two models clearly loses ground to the other in a slice; None for neither."""
+    """Which of two models clearly loses ground to the other in a slice; None for neither.
+
+    The interval of the difference has to leave out 0, and with strata the adjusted difference has
+    to lie on the same side.
+    """
     first, second = pair
-    low, high = finding["difference"]["low"], finding["difference"]["high"]
-    if low is None or low <= 0 <= high:
+    difference = finding["difference"]
+    ends = [difference[key] for key in ("low", "high")]
+    if ends[0] is None:
         return None
-    return first if low > 0 else second
+    if difference.get("adjusted") is not None:
+        ends.append(difference["adjusted"])
+    if min(ends) > 0:
+        return first
+    return second if max(ends) < 0 else None
 
 
 def _found_there(pair: Sequence[str], finding: Mapping[str, Any], models: Mapping[str, str]) -> str:
@@ -89,7 +125,8 @@ def _found_there(pair: Sequence[str], finding: Mapping[str, Any], models: Mappin
     for name in pair:
         if finding["statuses"][name] in FINDINGS:
             only = finding["only_wrong"][name]
-            more = only["on"] * finding["off"] > only["off"] * finding["on"]
+            plain = only["on"] * finding["off"] - only["off"] * finding["on"]
+            more = only.get("lift_adjusted", plain) > 0
             how.setdefault("more often" if more else "less often", []).append(models[name])
     return "; ".join(
         f"{'both' if len(names) > 1 else names[0]} {often}" for often, names in how.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from janus_jax.cells import IN_TABLE, called, number, printable
@@ -24,12 +24,14 @@ from janus_jax.report import (
     rule_words,
     signed_name,
 )
+from janus_jax.several.found import KIND_WORDS, deciding_lift, found_words
 from janus_jax.several.merging import said_once
 from janus_jax.several.pairs_report import (
-    DISAGREE,
-    PAIRS_HEADER,
     PAIRS_LEFT_OUT,
+    PAIRS_WORDS,
+    disagree_words,
     loses_ground,
+    pairs_header,
     pairs_rows,
 )
 from janus_jax.terminal import console_for, print_answer, print_list, print_table
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 _SHOWN: Final = 40  # findings listed before "... more"
 _PATTERNS: Final = 16  # patterns of co-errors, and slices where two models disagree, likewise
 _PAIRS: Final = 3  # pairs of models that the answer names
-KIND_WORDS: Final = {"common": "all models", "some": "some models", "own": "one model"}
 
 
 def short_names(document: Document) -> dict[str, str]:
@@ -52,7 +53,9 @@ def short_names(document: Document) -> dict[str, str]:
     alike = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*names, strict=False))
     shared = "".join(column[0] for column in alike)
     begin = max((shared.rfind(mark) for mark in "_-/.: ="), default=-1) + 1
-    return {name: called(name[begin:] or name) for name in names}
+    if begin in map(len, names):  # nothing would be left of one
+        begin = 0
+    return {name: called(name[begin:]) for name in names}
 
 
 def comparison_answer(document: Document) -> str:
@@ -61,9 +64,23 @@ def comparison_answer(document: Document) -> str:
     findings: list[dict[str, Any]] = document["findings"]
     found = "confirmed" if document["data"]["holdout"] else "selected (there is no holdout)"
     if not findings:
-        return f"{len(models)} models on the same examples; nothing is {found} for any of them"
+        nothing = f"nothing is {found} for any of them"
+        parts = [nothing, *_loses_ground(document, models)]
+        return f"{len(models)} models on the same examples; " + "; ".join(parts)
     many = {kind: [f for f in findings if f["kind"] == kind] for kind in KIND_WORDS}
-    parts = [f"{len(many['common'])} {found} for all{_named(many['common'])}"]
+    opposed = {
+        everyone: [f for f in many["opposed"] if (len(f["found_for"]) == len(models)) == everyone]
+        for everyone in (True, False)
+    }
+    parts: list[str] = []
+    if many["common"] or not opposed[True]:
+        parts.append(f"{len(many['common'])} {found} for all{_named(many['common'])}")
+    for everyone, ones in opposed.items():
+        if ones:
+            whom = "all, but" if everyone else "some,"
+            said = "" if parts else f" {found}"
+            ways = _named(ones, lambda f: _both_ways(f, document))
+            parts.append(f"{len(ones)}{said} for {whom} in opposite directions{ways}")
     if many["some"]:
         parts.append(f"{len(many['some'])} for some but not all{_named(many['some'])}")
     for name, short in models.items():
@@ -92,31 +109,67 @@ def _loses_ground(document: Document, models: Mapping[str, str]) -> Iterator[str
         yield f"{found} where two of them disagree, and none where one clearly loses ground"
 
 
-def _named(findings: list[dict[str, Any]]) -> str:
-    names = ", ".join(called(f["name"]) for f in findings[:3])
+def _both_ways(finding: Mapping[str, Any], document: Document) -> str:
+    """The largest lift and the smallest of those that were found, and whose they are."""
+    models, split = short_names(document), _split(document)
+    lifts = {name: deciding_lift(finding["lifts"][name], split) for name in finding["found_for"]}
+    ordered = sorted(lifts, key=lambda name: -(lifts[name] or 0.0))
+    return ", ".join(f"{models[name]} {number(lifts[name])}" for name in (ordered[0], ordered[-1]))
+
+
+def _split(document: Document) -> str:
+    """The split that findings are told by."""
+    return "holdout" if document["data"]["holdout"] else "discovery"
+
+
+def _named(
+    findings: list[dict[str, Any]], ways: Callable[[dict[str, Any]], str] | None = None
+) -> str:
+    names = [called(f["name"]) + (f": {ways(f)}" if ways else "") for f in findings[:3]]
     more = f" and {len(findings) - 3} more" if len(findings) > 3 else ""
-    return f" ({names}{more})" if names else ""
+    return f" ({('; ' if ways else ', ').join(names)}{more})" if names else ""
 
 
 def findings_table(document: Document) -> tuple[list[str], list[list[str]]]:
     """Every finding with each model's status and lift: header and rows.
 
-    The lift is holdout's, or discovery's where there is no holdout.
+    :func:`findings_caption` says which lift it is.
     """
-    models = short_names(document)
-    split = "holdout" if document["data"]["holdout"] else "discovery"
+    models, split = short_names(document), _split(document)
     rows = [
         [
             called(finding["name"], IN_TABLE),
-            KIND_WORDS[finding["kind"]],
+            found_words(finding),
             *(
-                f"{STATUS_WORDS[finding['statuses'][name]]} {number(finding['lifts'][name][split])}"
+                f"{STATUS_WORDS[finding['statuses'][name]]} "
+                f"{lift_words(finding['lifts'][name], split)}"
                 for name in models
             ),
         ]
         for finding in document["findings"]
     ]
     return ["descriptor", "found for", *models.values()], rows
+
+
+def findings_caption(document: Document) -> str:
+    """Which lifts :func:`findings_table` shows."""
+    said = f"{_split(document)} lift and status of every finding, for every model"
+    if document["plan"]["strata"] is None:
+        return said
+    return f"{said}; the lift is the stratum-adjusted one, which decides, beside the plain one"
+
+
+def lift_words(lifts: Mapping[str, float | None], split: str) -> str:
+    """The lift that decides, and the plain one beside it where that is another."""
+    shown = number(deciding_lift(lifts, split))
+    return f"{shown} (plain {number(lifts[split])})" if f"{split}_adjusted" in lifts else shown
+
+
+def pairs_caption(document: Document) -> str:
+    """What the table of disagreements counts."""
+    return (
+        f"slices found for what one of two models alone gets wrong, by {_split(document)} examples"
+    )
 
 
 MODELS_HEADER: Final = (
@@ -188,13 +241,18 @@ def co_error_rows(document: Document) -> list[list[str]]:
     def who(wrong: tuple[str, ...]) -> str:
         if len(wrong) in (0, len(models)):
             return "all" if wrong else "none"
-        return ", ".join(models[name] for name in wrong)
+        return ", ".join(_in_list(models[name]) for name in wrong)
 
     ordered = sorted(counts.items(), key=lambda item: -sum(item[1].values()))
     return [
         [who(wrong), *(str(by_part.get(part, 0)) for part in document["co_errors"])]
         for wrong, by_part in ordered
     ]
+
+
+def _in_list(name: str) -> str:
+    """A name among names with commas between them, where "all" and "none" mean more than one."""
+    return f"'{name}'" if name in ("all", "none") or ", " in name else name
 
 
 def not_used(document: Document) -> list[dict[str, str]]:
@@ -275,15 +333,20 @@ def _markdown(document: Document) -> Iterator[str]:
     yield "## Findings"
     yield ""
     header, rows = findings_table(document)
+    if rows:
+        yield sentence(findings_caption(document))
+        yield ""
     yield from table_lines(header, rows) if rows else ("None.",)
     yield ""
     rows = pairs_rows(document, short_names(document))
     if document["differences"]:
         yield "## Where two models disagree"
         yield ""
-        yield DISAGREE
+        yield disagree_words(document)
         yield ""
-        yield from table_lines(PAIRS_HEADER, rows) if rows else ("No such slice was found.",)
+        yield from (
+            table_lines(pairs_header(document), rows) if rows else ("No such slice was found.",)
+        )
         yield ""
     yield "## Who is wrong together"
     yield ""
@@ -337,16 +400,18 @@ def print_comparison(document: Document, stream: TextIO) -> None:
     header, rows = findings_table(document)
     if rows:
         console.print()
+        console.print(f"{findings_caption(document)}:")
         print_table(console, header, rows[:_SHOWN], words=header[1:])
         _print_more(console, len(rows) - _SHOWN)
     rows = pairs_rows(document, short_names(document))
     if rows:
         console.print()
+        console.print(f"{pairs_caption(document)}:")
         print_table(
             console,
-            PAIRS_HEADER,
+            pairs_header(document),
             rows[:_PATTERNS],
-            words=("first, second", "alone wrong there", "loses ground there"),
+            words=PAIRS_WORDS,
             leave_out=PAIRS_LEFT_OUT,
         )
         _print_more(console, len(rows) - _PATTERNS)

@@ -33,8 +33,16 @@ class Comparison(Result):
 
     @property
     def common(self) -> list[str]:
-        """Names of the descriptors that are found for every model."""
-        return [f["name"] for f in self.document["findings"] if f["kind"] == "common"]
+        """Names of the descriptors that are found for every model, in the same direction."""
+        return self._of_kind("common")
+
+    @property
+    def opposed(self) -> list[str]:
+        """Names of those found for several models (or all) in opposite directions.
+
+        Where one of these models errs more often than elsewhere, another errs less often.
+        """
+        return self._of_kind("opposed")
 
     @property
     def own(self) -> dict[str, list[str]]:
@@ -89,6 +97,9 @@ class Comparison(Result):
             for f in pair["findings"]
         ]
         return pd.DataFrame(rows)
+
+    def _of_kind(self, kind: str) -> list[str]:
+        return [f["name"] for f in self.document["findings"] if f["kind"] == kind]
 
     def _audit(self, entry: dict[str, Any]) -> AuditResult:
         return AuditResult({**entry["audit"], "run": self.document["run"]})

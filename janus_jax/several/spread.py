@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax.columns import find_column
+from janus_jax.columns import fact_of_rows, find_column
 from janus_jax.errors import InputError
 from janus_jax.outcome import example_of_row, id_columns, row_of_each
 from janus_jax.plan import Plan
@@ -81,9 +82,9 @@ def spread(table: Table, plan: Plan, column: str, *, unread: bool = False) -> Ta
             f"--model-column {column}: every row is of {places.models[0][0]!r}; with one model "
             "leave the option out"
         )
-    varying = _varying(table, places, {column, outcome.name})
+    varying = _varying(table, plan, places, {column, outcome.name})
     _check_facts(table, plan, places, varying)
-    notes = list(table.notes)
+    notes = [*table.notes, *_alike([model for model, _ in places.models])]
     made: list[Column] = []
     for model, rows in places.models:
         called = _called(model, table, column, outcome.name)
@@ -111,7 +112,8 @@ def spread(table: Table, plan: Plan, column: str, *, unread: bool = False) -> Ta
     columns |= {new.name: new for new in made}  # a plan's outcome may not be there yet
     names = [new.name for new in made]
     notes.append(f"{table.n} rows of {len(names)} models are {base.n} examples side by side")
-    return marked(replace(base, columns=columns, notes=tuple(notes)), plan, names)
+    side_by_side = replace(base, columns=columns, notes=tuple(notes), stacked=outcome.name)
+    return marked(side_by_side, plan, names)
 
 
 def _outcome(table: Table, plan: Plan, unread: bool) -> Column:
@@ -162,6 +164,19 @@ def _called(model: str, table: Table, column: str, outcome: str) -> str:
     return called
 
 
+def _alike(models: Sequence[str]) -> Iterator[str]:
+    """What to say of models that are perhaps one, spelled in several ways."""
+    spelled: dict[str, list[str]] = {}
+    for model in models:
+        spelled.setdefault("".join(model.split()).casefold(), []).append(model)
+    for same in spelled.values():
+        if len(same) > 1:
+            yield (
+                f"models {', '.join(map(repr, same))} differ in blanks or case alone; they are "
+                "taken as different models"
+            )
+
+
 def _row_of_each(table: Table, plan: Plan, model: str, unread: bool) -> NDArray[np.intp]:
     """The rows of one model's table that speak for its examples."""
     try:
@@ -194,13 +209,16 @@ def _id(table: Table, plan: Plan, row: int) -> str:
     return " / ".join(as_text(column)[int(column.codes[row])] for column in columns)
 
 
-def _varying(table: Table, places: _Places, going: set[str]) -> dict[str, NDArray[np.intp]]:
+def _varying(
+    table: Table, plan: Plan, places: _Places, going: set[str]
+) -> dict[str, NDArray[np.intp]]:
     """Columns that differ within an example, each with the rows that differ from its first."""
     reference = places.first[places.example]
     found: dict[str, NDArray[np.intp]] = {}
-    for name, column in table.columns.items():
+    for name in table.columns:
         if name not in going:
-            differ = np.flatnonzero(column.codes != column.codes[reference])
+            said = fact_of_rows(table, plan, name)
+            differ = np.flatnonzero(said != said[reference])
             if len(differ):
                 found[name] = differ
     return found

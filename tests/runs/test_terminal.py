@@ -26,7 +26,7 @@ OUTCOME = ("--correct", "correct_175b_verification")
 
 def screen(width: int, monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """A stream of this width, without the codes that colour a terminal."""
-    monkeypatch.setattr("janus_jax.terminal._FILE_WIDTH", width)
+    monkeypatch.setenv("COLUMNS", str(width))
     return io.StringIO()
 
 
@@ -60,7 +60,7 @@ def test_names_fold_first_then_columns_go(monkeypatch: pytest.MonkeyPatch) -> No
         "several words that need a   1,234  -0.5..+0.5",
         "lot of room in a row",
         "einundzwanzigbuchstaben         7      8 / 30",
-        "(a wider terminal also shows verdict)",
+        "(COLUMNS=77 also shows verdict)",
     ]
 
 
@@ -75,11 +75,39 @@ def test_when_nothing_more_can_go_titles_and_words_fold(monkeypatch: pytest.Monk
 
 def test_only_a_word_wider_than_the_terminal_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = shown(24, monkeypatch, leave_out=("verdict", "long title", "count"))
-    assert lines[-1].startswith("(a wider terminal also shows count, long title, verdict)")
+    assert lines[-1].startswith("(COLUMNS=77 also shows count, long title, verdict)")
     assert "einundzwanzigbuchstaben" in lines
     stream = screen(10, monkeypatch)
     print_table(console_for(stream), ("name", "n"), [("einundzwanzig", "123")])
     assert stream.getvalue().splitlines() == ["name     n", "einun  123", "dzwan", "zig"]
+
+
+@pytest.mark.parametrize("said", ["", "0", "-5", "wide", "1e3", "80.5", "\u0664\u0660"])
+def test_a_width_that_is_none_is_not_followed(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", said)
+    assert console_for(io.StringIO()).width == 180
+
+
+def test_columns_that_pipes_leave_out_come_with_the_width_that_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    leave_out = ("verdict", "long title")
+    assert shown(76, monkeypatch, leave_out=leave_out)[0].split()[-1] == "verdict"  # names fold
+    at_50 = shown(50, monkeypatch, leave_out=leave_out)
+    assert at_50[-1] == "(COLUMNS=77 also shows verdict)"
+    widest = shown(77, monkeypatch, leave_out=leave_out)
+    assert max(map(len, widest)) == 77
+    assert not any("also shows" in line for line in widest)
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    print_table(console_for(terminal), HEADER, ROWS, words=("verdict",), leave_out=leave_out)
+    assert "(a wider terminal also shows verdict)" in terminal.getvalue()
 
 
 def test_wide_characters_count_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +175,7 @@ def test_numbers_stay_whole_in_every_width(
 
 def printed(words: tuple[str | Path, ...], width: int, monkeypatch: pytest.MonkeyPatch) -> str:
     """What a terminal of this width shows, without the time that the run took."""
-    monkeypatch.setattr("janus_jax.terminal._FILE_WIDTH", width)
+    monkeypatch.setenv("COLUMNS", str(width))
     run = cli.call(*words)
     assert run.status == 0, run.err
     return "\n".join(line for line in run.out.splitlines() if not line.startswith("backend "))

@@ -408,6 +408,10 @@ def test_disagreements_are_told_in_every_form(tmp_path: Path) -> None:
         ]
         assert f"| {' | '.join(cells)} |" in markdown
         assert re.search(r" +".join(map(re.escape, cells)), run.out)
+    for text in (run.out, markdown):
+        assert "oldout lift and status of every finding, for every model" in text
+    assert "slices found for what one of two models alone gets wrong, by holdout ex" in run.out
+    assert "on and off count those of the holdout inside and outside the slice" in markdown
     # What was not tested is the same for all, and said once, but how each outcome was read.
     for text in (run.out, markdown):
         assert text.count("constant: every value is '1'") == 1
@@ -432,7 +436,17 @@ def test_no_interval_where_rows_come_in_clusters() -> None:
     (pair,) = result.document["pairs"]
     assert pair["findings"]
     assert all(f["difference"]["low"] is None for f in pair["findings"])
-    assert any("none where rows come in clusters" in note for note in result.document["notes"])
+    assert any(
+        "the difference of their lifts says; it has no interval, since rows of a cluster are not "
+        "independent, so neither is said to lose ground" in note
+        for note in result.document["notes"]
+    )
+    page = result.to_html()
+    assert page is not None
+    for text in (*result.document["notes"], result.to_markdown(), page):
+        assert "Bonett" not in text
+        assert "leaves out 0" not in text.split("Limits")[0].split("What it does not say</h2>")[0]
+    assert "Where rows come in clusters it has no interval" in result.to_markdown()
 
 
 def test_a_fact_that_differs_between_models_cannot_be_named(small: pd.DataFrame) -> None:
