@@ -27,3 +27,18 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[CACHE] = folder.name
         config.add_cleanup(lambda: os.environ.pop(CACHE))
     os.environ.update(EVERY_KERNEL)
+
+
+PAGES = {"docs", "html", "several"}
+"""Folders whose tests are about pages as they are."""
+
+
+@pytest.fixture(autouse=True)
+def plain_drawings(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere pages have empty drawings: to render the charts of one takes a second or more."""
+    if request.path.parent.name not in PAGES:
+        import vl_convert
+
+        empty = '<svg width="1" height="1" viewBox="0 0 1 1"></svg>'
+        monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda _: empty)
+        monkeypatch.setattr(vl_convert, "vegalite_to_vega", lambda _: {})
