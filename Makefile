@@ -8,6 +8,10 @@ STAMP := $(VENV)/.installed
 # Those that take no argument and need no file but the project's own.
 EXAMPLES := audit_log audit_table clusters_and_strata measure_the_rule plan_then_audit propose_slices several_models
 
+# Kernels that one step has compiled serve the others; tests/conftest.py does so within one run.
+check wheel docs examples: export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/build/kernels
+check wheel docs examples: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0
+
 .PHONY: help demo test lint types check wheel docs examples bench clean
 
 help:

@@ -25,6 +25,8 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import ne
 from typing import Any, Final, NamedTuple, TypeVar
 
 from janus_jax import streams
@@ -139,6 +141,11 @@ def packets(tasks_per_cell: int = 5, seed: int = 0) -> list[Packet]:
         raise InputError(f"tasks_per_cell is {tasks_per_cell}, but it must be at least 1")
     if not 0 <= seed < 1 << 64:
         raise InputError(f"seed is {seed}, but it must be an integer from 0 to 2**64 - 1")
+    return list(_packets(tasks_per_cell, seed))
+
+
+@lru_cache(maxsize=4)  # a second is spent on them, and whoever audits replies asks for them again
+def _packets(tasks_per_cell: int, seed: int) -> tuple[Packet, ...]:
     stream = streams.stream_key(seed, PACKETS)
     made: list[Packet] = []
     for cell, levels in enumerate(itertools.product((False, True), repeat=len(Factors._fields))):
@@ -151,7 +158,7 @@ def packets(tasks_per_cell: int = 5, seed: int = 0) -> list[Packet]:
             )
             for task in range(tasks_per_cell)
         )
-    return made
+    return tuple(made)
 
 
 def record(packet: Packet) -> dict[str, Any]:
@@ -232,9 +239,7 @@ class _Codes:
 
     @staticmethod
     def _is_apart(code: str, others: Iterable[str]) -> bool:
-        return all(
-            sum(a != b for a, b in zip(code, other, strict=True)) >= APART for other in others
-        )
+        return all(sum(map(ne, code, other)) >= APART for other in others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -589,7 +589,7 @@ class BackendConformance:
     ) -> None:
         sharing, problem = _sharing(backend), SEVERAL[case]
         tables, state = _several_tables(problem), backend.prepare(problem, lanes)
-        whole = sharing.tallies(backend.prepare(problem, 5), IDS, tables)
+        whole = sharing.tallies(backend.prepare(problem, LANES), IDS, tables)
         parts = [sharing.tallies(state, ids, tables) for ids in np.split(IDS, (0, 5, 6))]
         for m, expected in enumerate(whole):
             own = [part[m] for part in parts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,7 @@ def test_the_interval_holds_its_lift_mirrors_and_stays_among_differences_of_rate
 # --- what it covers ------------------------------------------------------------------------------
 
 
+@cache
 def limits(on: int, off: int) -> NDArray[np.float64]:
     """Both limits for every pair of error counts, shape (on + 1, off + 1, 2)."""
     return np.array(

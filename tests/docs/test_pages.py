@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,14 +44,19 @@ def test_most_blocks_run() -> None:
     assert sum("not-run" in block.attributes for block in shown) <= 0.2 * len(shown)
 
 
+@cache
+def options() -> str:
+    """What the commands' help names."""
+    runs = [cli.call(command, "--help") for command in COMMANDS]
+    return "".join(run.out for run in runs if run.status == 0)
+
+
 @needs_pages
 @every_page
 def test_every_option_that_a_page_names_exists(page: Path) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    runs = [cli.call(command, "--help") for command in COMMANDS]
-    known = "".join(run.out for run in runs if run.status == 0)
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) - OTHERS_OPTIONS:
-        assert re.search(rf"{option}\b", known), option
+        assert re.search(rf"{option}\b", options()), option
 
 
 @needs_pages
