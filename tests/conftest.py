@@ -1,7 +1,7 @@
 """What holds for every test.
 
-Kernels are compiled once for a whole run, in all of its workers and programs; output is as wide as it
-is by default; charts are drawn only where pages are what is tested.
+Kernels are compiled once for a whole run, in all of its workers and programs; output is as wide as
+it is by default; charts are drawn only where pages are what is tested.
 """
 
 from __future__ import annotations
