@@ -237,9 +237,10 @@ def _effect_notes(plan: Plan, prepared: Prepared, screened: Screened) -> Iterato
         if selected:
             yield (
                 "the interval of a confirmed descriptor is conditional on having passed the gate: "
-                "where the true lift is well below the gate it covers less than 95% (for example, "
-                "if the true lift is 0 and the gate 0.10: 89% with 60 holdout examples, 71% with "
-                "160, hardly ever with 600); where it is well above the gate, about 95%"
+                "a true lift well above the gate is covered in about 95% of cases; one well below "
+                "it seldom passes, and where it does the interval covers it less often (a true "
+                "lift of 0 and a gate of 0.10: 89% with 60 holdout examples, 71% with 160, hardly "
+                "ever with 600)"
             )
     bare = sum(prepared.holdout[g].plain_lift is None for g in prepared.eligible)
     if bare:

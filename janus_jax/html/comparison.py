@@ -91,7 +91,7 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
         "title": wording.heading(document),
         "answer": (
             f"{wording.sentence(comparison_answer(document))}.",
-            " ".join((*_direct(document), _how(document))),
+            " ".join((_how(document), *_direct(document))),
         ),
         "contents": [
             ("models", "Models"),
@@ -102,7 +102,13 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
             ("limits", "What it does not say"),
         ],
         "warnings": document["warnings"],
-        "facts": f"{wording.sentence(sizes(document))}; primary rule: {rule_words(document)}.",
+        "facts": f"{wording.sentence(sizes(document))}; primary rule: {rule_words(document)}"
+        + (
+            f"; gate: holdout |lift| at least {document['plan']['min_holdout_lift']}, same sign."
+            if document["data"]["holdout"]
+            else "."
+        ),
+        "words": wording.WORDS,
         "models": {
             "header": MODELS_HEADER,
             "rows": models_rows(document),
@@ -152,20 +158,22 @@ def _direct(document: Document) -> Iterator[str]:
     loser = loses_ground(pair, finding)
     first, second = sorted(pair, key=lambda name: name != loser)
     only = finding["only_wrong"]
-    among = "Compared directly" if len(clear) == 1 else "Compared directly, clearest of all"
+    among = "," if len(clear) == 1 else ", most of all"
     yield (
-        f"{among}: of the {counted(finding['on'], 'example')} in "
-        f"\u201c{called(finding['name'])}\u201d {models[first]} alone gets {only[first]['on']:,} "
-        f"wrong and {models[second]} alone {only[second]['on']:,}; of the {finding['off']:,} "
-        f"others it is {only[first]['off']:,} against {only[second]['off']:,}."
+        f"Compared directly{among} {models[first]} loses ground in \u201c{called(finding['name'])}"
+        f"\u201d: elsewhere it alone is wrong on {only[first]['off']:,} of {finding['off']:,} and "
+        f"{models[second]} alone on {only[second]['off']:,}, there on {only[first]['on']:,} of "
+        f"{finding['on']:,} against {only[second]['on']:,}. That compares there with elsewhere; it "
+        "does not say which of the two is the better one there."
     )
 
 
 def _how(document: Document) -> str:
     others = "the others" if len(document["models"]) > 2 else "the other"
     return (
-        "All models are judged on the same examples, the same split and the same descriptors; what "
-        f"is found for one and not for {others} may still be there."
+        f"What is found for one model alone has not been shown to be missing for {others}: its "
+        "difference may lie just below a limit there. All are judged on the same examples, split "
+        "and descriptors."
     )
 
 

@@ -173,8 +173,8 @@ def families(document: Document) -> dict[str, Any] | None:
         )
     else:
         intro += (
-            "No two pass the limit of 0.5 from which they would be put together. Smaller overlaps "
-            "remain, so some may still be one pattern seen from several sides."
+            "The limit from which two are put together is 0.5, either way; below it some may still "
+            "be one pattern seen from several sides."
         )
     return {
         "intro": intro,
@@ -187,7 +187,7 @@ def families(document: Document) -> dict[str, Any] | None:
             }
             for family in several
         ],
-        "alone_title": "Findings in no family" if several else "The nearest finding of each",
+        "alone_title": "Findings that join no other" if several else "The nearest finding of each",
         "alone_header": ("finding", "examples", "nearest finding", "phi"),
         "alone": [_alone(member) for member in alone],
     }

@@ -162,6 +162,12 @@ def curve(document: Document) -> list[dict[str, Any]]:
     return _thinned(rows, threshold_of(document))
 
 
+def complete(document: Document) -> bool:
+    """Whether :func:`curve` gives every threshold, not only some of many."""
+    found = document["screen"].get("curve")
+    return bool(found) and len(found["threshold"]) <= POINTS
+
+
 def _thinned(rows: list[dict[str, Any]], chosen: tuple[str, float] | None) -> list[dict[str, Any]]:
     """At most about :data:`POINTS` rows, among them all those around the chosen threshold."""
     if len(rows) <= POINTS:

@@ -182,9 +182,21 @@ def _confirmed(document: Document, shown: list[dict[str, Any]], found: str) -> s
     largest = max(shown, key=lambda d: abs(d["holdout"]["lift"]))
     lead = "the largest difference there is in " if len(shown) > 1 else "in "
     return (
-        f"In {found}{together} the model's error "
-        f"rate differs from elsewhere, and the difference held up on {_held(document)} kept apart "
+        f"In {found}{together} {_errs(shown)}, and the difference held up on "
+        f"{_held(document)} kept apart "
         f"to check it; {lead}{_name(largest)}, where {_rates(largest['holdout'])}."
+    )
+
+
+def _errs(shown: list[dict[str, Any]]) -> str:
+    more = sum(d["holdout"]["lift"] > 0 for d in shown)
+    if more == len(shown):
+        return "the model errs more than elsewhere"
+    if not more:
+        return "the model errs less than elsewhere"
+    less = len(shown) - more
+    return (
+        f"the model's error rate is another than elsewhere (higher in {more:,}, lower in {less:,})"
     )
 
 
@@ -207,15 +219,20 @@ def _how_sure(document: Document, shown: list[dict[str, Any]]) -> str:
             f"either way (95% intervals{_short_near(document)})"
         )
     else:
-        known = (
-            "how exactly such a difference is known cannot be said here: examples come in groups"
+        column = (
+            called(document["data"]["clusters"]["column"]) if document["data"]["clusters"] else ""
+        )
+        known = "how exactly such a difference is known cannot be said here" + (
+            f", because examples with the same {column} belong together" if column else ""
         )
     return f"{sentence(known)}; {_blind(document)}"
 
 
 def _short_near(document: Document) -> str:
     gate = float(document["plan"]["min_holdout_lift"])
-    return f", too short for true differences below {_points(gate)}" if gate else ""
+    if not gate:
+        return ""
+    return f", too short where a true difference below {_points(gate)} passed the check by chance"
 
 
 def _points(size: float, *, short: bool = False) -> str:
@@ -258,7 +275,12 @@ def screened(document: Document) -> str | None:
         return None
     return (
         f"The screen selected {counted(count, 'descriptor')}; chance alone would make it select "
-        f"{chance}" + (", before the check on the holdout." if document["data"]["holdout"] else ".")
+        f"{chance}"
+        + (
+            ". The check on the holdout lets fewer of those pass; how many cannot be said."
+            if document["data"]["holdout"]
+            else "."
+        )
     )
 
 
@@ -292,10 +314,12 @@ def families_answer(document: Document) -> str | None:
     if members < 2:
         return None
     kind = "finding" if document["data"]["holdout"] is not None else "selected descriptor"
-    apart = (
-        ": no two overlap so much that they are put together" if len(families) == members else ""
-    )
-    return f"{counted(members, kind)}, {len(families):,} {_families(len(families))}{apart}."
+    if len(families) == members:
+        return (
+            f"{counted(members, kind)}: no two overlap so much that they are put into one family, "
+            "but smaller overlaps remain."
+        )
+    return f"{counted(members, kind)}, {len(families):,} {_families(len(families))}."
 
 
 def threshold_words(document: Document) -> Iterator[str]:
@@ -314,3 +338,10 @@ def threshold_words(document: Document) -> Iterator[str]:
             f"; the primary rule, {method_words(document, document['rule'])}, has no such threshold"
         )
     yield said + "."
+    below = [row for row in views.curve(document) if row["threshold"] < threshold]
+    estimate = below[-1].get(method) if below else None
+    if estimate is not None and views.complete(document):
+        yield (
+            "It is the size of a tested descriptor, the smallest that the limit q allows: at the "
+            f"next smaller one the estimate is {estimate:.0%}."
+        )

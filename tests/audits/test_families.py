@@ -286,7 +286,7 @@ def test_the_report_lists_them() -> None:
             cells = next(listed).replace("\\", "").strip("| ").split(" | ")
             left = "lead" if i == 0 else f"{member['beside_lead']:+.3f}"
             assert cells == [
-                *(str(place), member["name"], f"{member['phi']:+.2f}", str(member["on"])),
+                *(str(place), member["name"], f"{member['phi']:+.3f}", str(member["on"])),
                 *(str(member["both"]), f"{member['discovery_lift']:+.3f}"),
                 *(f"{member['holdout_lift']:+.3f}", left),
             ]

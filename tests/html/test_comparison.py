@@ -106,9 +106,9 @@ def test_disagreements_and_what_was_not_tested() -> None:
     on, off = ({name: only[name][side] for name in pair} for side in ("on", "off"))
     first, second = pair
     assert (
-        f"of the {found['on']} examples in \u201c{found['name']}\u201d 6b_verification alone gets "
-        f"{on[first]} wrong and 175b_finetuning alone {on[second]}; of the {found['off']} others "
-        f"it is {off[first]} against {off[second]}."
+        f"6b_verification loses ground in \u201c{found['name']}\u201d: elsewhere it alone is "
+        f"wrong on {off[first]} of {found['off']} and 175b_finetuning alone on {off[second]}, "
+        f"there on {on[first]} of {found['on']} against {on[second]}."
     ) in shown
     assert f"6b_verification loses ground to 175b_finetuning in 1 slice ({found['name']})" in shown
     assert f"1 confirmed on holdout: {found['name']} (less often)" in shown

@@ -448,7 +448,7 @@ def test_endless_names_are_shortened_where_people_read(tmp_path: Path) -> None:
 def test_one_group_is_no_plural() -> None:
     hard = np.arange(400) % 2 == 0
     for share, said in (
-        (0.8, "In the one group of examples that was tested the model's error rate differs"),
+        (0.8, "In the one group of examples that was tested the model errs"),
         (0.2, "not even the one tested stood out from what chance alone gives"),
     ):
         wrong = np.random.default_rng(3).random(400) < np.where(hard, share, 0.2)
