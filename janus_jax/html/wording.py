@@ -194,10 +194,8 @@ def _errs(shown: list[dict[str, Any]]) -> str:
         return "the model errs more than elsewhere"
     if not more:
         return "the model errs less than elsewhere"
-    less = len(shown) - more
-    return (
-        f"the model's error rate is another than elsewhere (higher in {more:,}, lower in {less:,})"
-    )
+    ways = f"higher in {more:,}, lower in {len(shown) - more:,}"
+    return f"the model's error rate differs from elsewhere ({ways})"
 
 
 def _families(count: int) -> str:

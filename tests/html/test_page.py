@@ -445,6 +445,19 @@ def test_endless_names_are_shortened_where_people_read(tmp_path: Path) -> None:
     assert name in (tmp_path / "findings.csv").read_text("utf-8")
 
 
+@pytest.mark.parametrize(("kind", "words"), [("gsm8k", "more"), ("livecodebench", None)])
+def test_the_answer_says_whether_errors_are_more_or_fewer(kind: str, words: str | None) -> None:
+    found = [d for d in made.document(kind)["descriptors"] if d["status"] == "confirmed"]
+    more = sum(d["holdout"]["lift"] > 0 for d in found)
+    assert (words == "more") == (more == len(found))
+    said = (
+        "the model errs more than elsewhere"
+        if words
+        else f"differs from elsewhere (higher in {more}, lower in {len(found) - more})"
+    )
+    assert said in read_page(kind).shown()
+
+
 def test_one_group_is_no_plural() -> None:
     hard = np.arange(400) % 2 == 0
     for share, said in (
