@@ -287,8 +287,9 @@ def _decides(document: Document) -> str:
     """Which of the columns the verdict goes by: others may seem to say the contrary."""
     rule, statistic = document["rule"], document["plan"]["statistic"]
     sized = rule in views.THRESHOLDS
+    adjusted = "" if document["plan"]["strata"] is None else ", adjusted for the strata"
     screen = (
-        f"the size of the discovery {statistic}, which has to reach the threshold"
+        f"the size of the discovery {statistic}{adjusted}, which has to reach the threshold"
         if sized
         else f"{method_words(document, rule)} in discovery"
     )

@@ -233,12 +233,10 @@ def _short_near(document: Document) -> str:
     return f", too short where a true difference below {_points(gate)} passed the check by chance"
 
 
-def _points(size: float, *, short: bool = False) -> str:
-    """A difference of rates: ``10 percentage points``, or ``10`` where these were named before."""
+def _points(size: float) -> str:
+    """A difference of rates: ``10 percentage points``."""
     points = round(100 * size, 1)
     shown = f"{points:.0f}" if points == round(points) else f"{points:.1f}"
-    if short:
-        return shown
     return f"{shown} percentage point{'' if shown == '1' else 's'}"
 
 
@@ -250,9 +248,9 @@ def _blind(document: Document, *, small: bool = False) -> str:
         n = counted(data["discovery"]["n"], "example")
         return f"what a search of {n} cannot tell from chance may still be there."
     return (
-        f"to be reported, a difference had {_screened(document)} where we searched and then at "
-        f"least {_points(gate, short=True)} in the holdout, so what is not listed is not cleared, "
-        "and nothing here says why the errors are there."
+        f"to be reported, a difference had {_screened(document)} where we searched and then to "
+        f"reach {_points(gate)} in the holdout, so what is not listed is not cleared, and nothing "
+        "here says why the errors are there."
     )
 
 
