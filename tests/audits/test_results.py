@@ -8,6 +8,7 @@ import io
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,30 @@ def test_the_terminal_shows_the_answer_first_and_the_methods() -> None:
     assert "Procedure A, exact limit *" in run.out
     assert "Benjamini-Hochberg 0.05" in run.out
     assert "backend numpy" in run.out
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("decoys", lambda screen: screen["L"] * screen["decoys"]["D"] / screen["decoys"]["K"]),
+        ("decoys_exact", lambda screen: screen["decoys_exact"]["expected_exceedances"]),
+        ("mean_count", lambda screen: screen["mean_count"]["mean_count"]),
+        ("bh_10", None),  # it has no threshold that decoys are counted at
+    ],
+)
+def test_what_chance_alone_would_select_stands_in_the_answer(
+    rule: str, expected: Callable[[dict[str, Any]], float] | None
+) -> None:
+    run = cli.call("audit", *GSM8K, *cli.FAST, "--rule", rule, "--json", "-")
+    screen = cli.parse(run.out)["screen"]
+    said = cli.call("audit", *GSM8K, *cli.FAST, "--rule", rule).out.splitlines()[0]
+    found = re.search(r"selected on discovery \(about ([\d.]+) by chance alone\)", said)
+    if expected is None:
+        assert found is None
+        assert "by chance" not in said
+    else:
+        assert found is not None
+        assert found[1] == f"{expected(screen):.1f}"
 
 
 def test_the_object(tmp_path: Path) -> None:
