@@ -108,6 +108,7 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
             if document["data"]["holdout"]
             else "."
         ),
+        "overall": _overall(document),
         "words": wording.WORDS,
         "models": {
             "header": MODELS_HEADER,
@@ -141,6 +142,24 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
         "limits": _NOT_SAID,
     }
     return rendering.render("comparison.html.j2", shown, drawn=bool(found["drawing"]))
+
+
+def _overall(document: Document) -> str:
+    """How often each model is wrong, which the audit does not judge."""
+    split = _split_of(document)
+    models, n = short_names(document), document["data"][split]["n"]
+    rates = ", ".join(
+        f"{models[entry['name']]} {views.percent(entry['errors'][split], n)}"
+        for entry in document["models"]
+    )
+    return (
+        f"Wrong in {split}: {rates}. Whether one model is better than another overall is not "
+        "tested here."
+    )
+
+
+def _split_of(document: Document) -> str:
+    return "holdout" if document["data"]["holdout"] else "discovery"
 
 
 def _direct(document: Document) -> Iterator[str]:
@@ -180,7 +199,7 @@ def _how(document: Document) -> str:
 def _findings(document: Document) -> dict[str, Any]:
     models = short_names(document)
     findings: list[dict[str, Any]] = document["findings"]
-    split = "holdout" if document["data"]["holdout"] else "discovery"
+    split = _split_of(document)
     audited = {
         model["name"]: {d["name"]: d for d in model["audit"]["descriptors"]}
         for model in document["models"]
@@ -262,7 +281,7 @@ def findings_chart(document: Document, colours: Colours = LIGHT) -> Spec | None:
     findings = document["findings"][:DRAWN]
     if not findings or len(models) > SERIES:
         return None
-    split = "holdout" if document["data"]["holdout"] else "discovery"
+    split = _split_of(document)
     adjusted = document["plan"]["strata"] is not None
     return _lifts(findings, models, split, colours, adjusted=adjusted)
 

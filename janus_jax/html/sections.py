@@ -363,7 +363,15 @@ def screen(document: Document) -> dict[str, Any] | None:
     return {
         "intro": "A screen of many descriptors always finds something that looks large. How large "
         "chance alone can make it is seen by shuffling: descriptors whose labels were shuffled "
-        "(decoys), or errors that were, have nothing to do with the outcome.",
+        "(decoys), or errors that were, have nothing to do with the outcome."
+        + (
+            " Here errors of whole clusters were exchanged. Descriptors that go with the size of "
+            "clusters then reach large differences by chance alone, which raises the threshold for "
+            "all; a p-value compares a descriptor with its own exchanges only, so it can be small "
+            "below the threshold."
+            if document["data"]["clusters"]
+            else ""
+        ),
         "decoys": drawn["decoys"]
         and draw(
             drawn["decoys"],

@@ -110,6 +110,12 @@ def test_disagreements_and_what_was_not_tested() -> None:
         f"wrong on {off[first]} of {found['off']} and 175b_finetuning alone on {off[second]}, "
         f"there on {on[first]} of {found['on']} against {on[second]}."
     ) in shown
+    wrong = {m["name"]: m["errors"]["holdout"] / 6.60 for m in result.document["models"]}
+    assert result.document["data"]["holdout"]["n"] == 660
+    assert (
+        f"Wrong in holdout: 6b_verification {wrong[first]:.0f}%, 175b_finetuning "
+        f"{wrong[second]:.0f}%."
+    ) in shown
     assert f"6b_verification loses ground to 175b_finetuning in 1 slice ({found['name']})" in shown
     assert f"1 confirmed on holdout: {found['name']} (less often)" in shown
     audit = result.document["models"][0]["audit"]
