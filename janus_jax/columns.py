@@ -163,15 +163,19 @@ def _left_out_by_origin(column: Column) -> str | None:
     return None
 
 
-def fact_of_rows(table: Table, plan: Plan, name: str) -> NDArray[np.int64]:
-    """What each row says of a column, as it would be used: equal numbers for equal facts.
+def differing_rows(
+    table: Table, plan: Plan, name: str, reference: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Rows that say another thing of a column than the row they are compared with.
 
-    Columns that shape the split or the shuffles are told apart as they are written.
+    Facts are compared as they would be used; columns that shape the split or the shuffles are told
+    apart as they are written. ``reference`` holds a row for each row.
     """
     column = table.columns[name]
     groups = (plan.split_column, plan.stratify, plan.strata, plan.cluster)
     levels = name in plan.categorical or (column.categorical and name not in plan.numeric)
-    return meaning_of_rows(column, frozenset(plan.na), as_levels=levels or name in groups)
+    said = meaning_of_rows(column, frozenset(plan.na), as_levels=levels or name in groups)
+    return np.flatnonzero(said != said[reference])
 
 
 def find_column(table: Table, name: str, option: str) -> Column:

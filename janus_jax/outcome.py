@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax.columns import fact_of_rows
+from janus_jax.columns import differing_rows
 from janus_jax.errors import InputError
 from janus_jax.plan import Plan, Repeats
 from janus_jax.table import STATUS_WORDS, Column, Table
@@ -298,8 +298,7 @@ def _check_facts(ids: _Ids, plan: Plan, facts: Sequence[str], first: NDArray[np.
     row_of_group = dict(zip(ids.groups[first].tolist(), first.tolist(), strict=True))
     reference = np.array([row_of_group[group] for group in ids.groups.tolist()])
     for name in facts:
-        said = fact_of_rows(ids.table, plan, name)
-        differ = np.flatnonzero(said != said[reference])
+        differ = differing_rows(ids.table, plan, name, reference)
         if len(differ):
             row = int(differ[0])
             raise InputError(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from janus_jax.cells import IN_TABLE, called, floored, number, p_text, printable
 from janus_jax.markdown import escaped, sentence, table_lines
 from janus_jax.plans.proposed import JUDGED_HEADER, judged_answer, judged_rows
-from janus_jax.ranking import FINDINGS, by_rank
+from janus_jax.ranking import FINDINGS, SELECTED, by_rank
 
 Document = Mapping[str, Any]
 
@@ -106,6 +106,16 @@ def findings_csv(document: Document) -> str:
     return out.getvalue()
 
 
+def read_split(document: Document) -> str:
+    """The split that sizes are read in: holdout, or discovery where there is none."""
+    return "holdout" if document["data"]["holdout"] else "discovery"
+
+
+def selected(document: Document) -> list[dict[str, Any]]:
+    """What the primary rule selected, in the order of :func:`ranked`."""
+    return [d for d in ranked(document) if d["status"] in SELECTED]
+
+
 def by_chance(document: Document) -> float | None:
     """How many descriptors the primary rule's threshold lets pass by chance alone, on average.
 
@@ -121,13 +131,16 @@ def by_chance(document: Document) -> float | None:
     return entry["expected_exceedances" if rule == "decoys_exact" else "mean_count"]
 
 
+_FEWEST: Final = "<0.1"
+
+
 def by_chance_text(document: Document) -> str | None:
     """``1.2`` or ``<0.1``; None where :func:`by_chance` is."""
     expected = by_chance(document)
     if expected is None:
         return None
     if expected < 0.05:
-        return "<0.1"
+        return _FEWEST
     return f"{expected:,.{1 if expected < 10 else 0}f}"
 
 
@@ -136,7 +149,7 @@ def by_chance_words(document: Document) -> str | None:
     text = by_chance_text(document)
     if text is None:
         return None
-    return f"fewer than {text[1:]}" if text.startswith("<") else f"about {text}"
+    return "fewer than 0.1" if text == _FEWEST else f"about {text}"
 
 
 def answer(document: Document, fewer: str = "fewer errors") -> str:
@@ -145,15 +158,15 @@ def answer(document: Document, fewer: str = "fewer errors") -> str:
     ``fewer`` is what a negative lift means: errors need not be what the outcome is about.
     """
     tested = document["screen"]["L"]
-    selected = [d for d in ranked(document) if d["status"] not in ("not_selected", "ineligible")]
     if not tested:
         return "no descriptor was eligible, so nothing was tested"
     many = "descriptor" if tested == 1 else "descriptors"
     chance = f" ({said} by chance alone)" if (said := by_chance_words(document)) else ""
-    screened = f"{len(selected)} of {tested} {many} selected on discovery{chance}"
+    chosen = selected(document)
+    screened = f"{len(chosen)} of {tested} {many} selected on discovery{chance}"
     if document["data"]["holdout"] is None:
         return f"{screened}; there is no holdout, so nothing is confirmed"
-    found = [d for d in selected if d["status"] == "confirmed"]
+    found = [d for d in chosen if d["status"] == "confirmed"]
     slices = len({frozenset((d["name"], *d["aliases"])) for d in found})
     distinct = f" ({slices} different slices)" if slices < len(found) else ""
     names = ", ".join(signed_name(d, fewer) for d in found[:5])
@@ -453,7 +466,7 @@ def _overlapping(document: Document) -> Iterator[str]:
         return
     grouped = sum(len(family["members"]) for family in families)
     found = sum(d["status"] in FINDINGS for d in document["descriptors"])
-    split = "holdout" if document["data"]["holdout"] else "discovery"
+    split = read_split(document)
     yield "## Findings that overlap"
     yield ""
     if grouped < found:
@@ -463,9 +476,8 @@ def _overlapping(document: Document) -> Iterator[str]:
         f"{'family' if len(families) == 1 else 'families'}: findings whose memberships correlate "
         "with that of one that is stronger in discovery, the lead of the family (phi is 0.5 or "
         "more, or -0.5 or less), may be faces of one pattern. The lift beside the lead is the "
-        f"{split} lift when examples are "
-        "compared only with those that are alike in the lead; a dash: none of those differ in the "
-        "finding."
+        f"{split} lift when examples are compared only with those that are alike in the lead; a "
+        "dash: none of those differ in the finding."
     )
     yield ""
     yield from table_lines(

@@ -10,12 +10,12 @@ from janus_jax.cells import called, printable
 from janus_jax.html import rendering, sections, views, wording
 from janus_jax.html.drawing import Drawing, draw
 from janus_jax.html.marks import LIGHT, PAGE, ROW, Colours, Spec, chart, rows_axis, rule_at, tooltip
-from janus_jax.report import STATUS_WORDS, Document, interval, rule_words
+from janus_jax.report import STATUS_WORDS, Document, interval, read_split, rule_words
 from janus_jax.several.found import KIND_WORDS, deciding_lift, found_words
 from janus_jax.several.pairs_report import (
     PAIRS_WORDS,
+    clear_losses,
     disagree_words,
-    loses_ground,
     pairs_header,
     pairs_rows,
 )
@@ -146,7 +146,7 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
 
 def _overall(document: Document) -> str:
     """How often each model is wrong, which the audit does not judge."""
-    split = _split_of(document)
+    split = read_split(document)
     models, n = short_names(document), document["data"][split]["n"]
     rates = ", ".join(
         f"{models[entry['name']]} {views.percent(entry['errors'][split], n)}"
@@ -158,24 +158,13 @@ def _overall(document: Document) -> str:
     )
 
 
-def _split_of(document: Document) -> str:
-    return "holdout" if document["data"]["holdout"] else "discovery"
-
-
 def _direct(document: Document) -> Iterator[str]:
     """The clearest of the slices where one model loses ground to another, in its counts."""
     models = short_names(document)
-    clear = [
-        (pair["models"], finding)
-        for pair in document["pairs"]
-        for finding in pair["findings"]
-        if loses_ground(pair["models"], finding) is not None
-    ]
+    clear = list(clear_losses(document))
     if not clear:
         return
-    pair, finding = max(clear, key=lambda found: abs(found[1]["difference"]["lift"]))
-    loser = loses_ground(pair, finding)
-    first, second = sorted(pair, key=lambda name: name != loser)
+    first, second, finding = max(clear, key=lambda found: abs(found[2]["difference"]["lift"]))
     only = finding["only_wrong"]
     among = "," if len(clear) == 1 else ", most of all"
     yield (
@@ -199,7 +188,7 @@ def _how(document: Document) -> str:
 def _findings(document: Document) -> dict[str, Any]:
     models = short_names(document)
     findings: list[dict[str, Any]] = document["findings"]
-    split = _split_of(document)
+    split = read_split(document)
     audited = {
         model["name"]: {d["name"]: d for d in model["audit"]["descriptors"]}
         for model in document["models"]
@@ -281,7 +270,7 @@ def findings_chart(document: Document, colours: Colours = LIGHT) -> Spec | None:
     findings = document["findings"][:DRAWN]
     if not findings or len(models) > SERIES:
         return None
-    split = _split_of(document)
+    split = read_split(document)
     adjusted = document["plan"]["strata"] is not None
     return _lifts(findings, models, split, colours, adjusted=adjusted)
 

@@ -20,6 +20,7 @@ from janus_jax.report import (
     method_rows,
     method_words,
     ranked,
+    read_split,
     table,
 )
 
@@ -157,7 +158,7 @@ def families(document: Document) -> dict[str, Any] | None:
         return None
     several = [family for family in families if len(family["members"]) > 1]
     alone = [family["members"][0] for family in families if len(family["members"]) == 1]
-    split = "holdout" if document["data"]["holdout"] else "discovery"
+    split = read_split(document)
     intro = (
         f"{wording.families_answer(document)} phi is the correlation of two slices: 1 where they "
         "hold the same examples, 0 where they have nothing to do with each other. "

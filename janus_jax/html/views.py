@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from janus_jax.cells import number, printable
-from janus_jax.ranking import SELECTED
 from janus_jax.report import STATUS_WORDS, Document, interval, method_words, ranked, rate
 
 FOREST: Final = 30
@@ -28,11 +27,6 @@ POINTS: Final = 400
 def found(document: Document, status: str) -> list[dict[str, Any]]:
     """Descriptors of this status, in the order of the report."""
     return [d for d in ranked(document) if d["status"] == status]
-
-
-def selected(document: Document) -> list[dict[str, Any]]:
-    """What the primary rule selected, in the order of the report."""
-    return [d for d in ranked(document) if d["status"] in SELECTED]
 
 
 def spotlight(document: Document) -> tuple[str, list[dict[str, Any]]]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from janus_jax.behaviour.wording import counted
 from janus_jax.cells import called, printable
 from janus_jax.html import views
-from janus_jax.report import Document, by_chance_words, method_words
+from janus_jax.report import Document, by_chance_words, method_words, selected
 
 NOT_SAID_OF_ANY: Final = (
     (
@@ -182,9 +182,8 @@ def _confirmed(document: Document, shown: list[dict[str, Any]], found: str) -> s
     largest = max(shown, key=lambda d: abs(d["holdout"]["lift"]))
     lead = "the largest difference there is in " if len(shown) > 1 else "in "
     return (
-        f"In {found}{together} {_errs(shown)}, and the difference held up on "
-        f"{_held(document)} kept apart "
-        f"to check it; {lead}{_name(largest)}, where {_rates(largest['holdout'])}."
+        f"In {found}{together} {_errs(shown)}, and the difference held up on {_held(document)} "
+        f"kept apart to check it; {lead}{_name(largest)}, where {_rates(largest['holdout'])}."
     )
 
 
@@ -217,12 +216,11 @@ def _how_sure(document: Document, shown: list[dict[str, Any]]) -> str:
             f"either way (95% intervals{_short_near(document)})"
         )
     else:
-        column = (
-            called(document["data"]["clusters"]["column"]) if document["data"]["clusters"] else ""
-        )
-        known = "how exactly such a difference is known cannot be said here" + (
-            f", because examples with the same {column} belong together" if column else ""
-        )
+        known = "how exactly such a difference is known cannot be said here"
+        if (clusters := document["data"]["clusters"]) is not None:
+            known += (
+                f", because examples with the same {called(clusters['column'])} belong together"
+            )
     return f"{sentence(known)}; {_blind(document)}"
 
 
@@ -265,7 +263,7 @@ def _screened(document: Document) -> str:
 
 def screened(document: Document) -> str | None:
     """How many were selected, and how many of them chance alone would give; None for none."""
-    count = len(views.selected(document))
+    count = len(selected(document))
     chance = by_chance_words(document)
     if not count or chance is None:
         return None

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from janus_jax.cells import IN_TABLE, called, number
 from janus_jax.ranking import FINDINGS
-from janus_jax.report import Document
+from janus_jax.report import Document, read_split
 
 
 def disagree_words(document: Document) -> str:
     """What the slices where two models disagree say, and how to read their table."""
-    split = "holdout" if document["data"]["holdout"] else "discovery"
+    split = read_split(document)
     if document["data"]["clusters"] is not None:
         clear = (
             ". Where rows come in clusters it has no interval, since rows of a cluster are not "
@@ -117,6 +117,16 @@ def loses_ground(pair: Sequence[str], finding: Mapping[str, Any]) -> str | None:
     if min(ends) > 0:
         return first
     return second if max(ends) < 0 else None
+
+
+def clear_losses(document: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Every slice where one model clearly loses ground: which, to which, and the finding."""
+    for pair in document["pairs"]:
+        first, second = pair["models"]
+        for finding in pair["findings"]:
+            loser = loses_ground(pair["models"], finding)
+            if loser is not None:
+                yield loser, second if loser == first else first, finding
 
 
 def _found_there(pair: Sequence[str], finding: Mapping[str, Any], models: Mapping[str, str]) -> str:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from janus_jax.cells import IN_TABLE, called, number, printable
 from janus_jax.markdown import escaped, sentence, table_lines
-from janus_jax.ranking import SELECTED, by_rank
 from janus_jax.report import (
     FINDINGS_COLUMNS,
     STATUS_WORDS,
@@ -21,7 +20,9 @@ from janus_jax.report import (
     finding_rows,
     planned_words,
     ran_on,
+    read_split,
     rule_words,
+    selected,
     signed_name,
 )
 from janus_jax.several.found import KIND_WORDS, deciding_lift, found_words
@@ -29,8 +30,8 @@ from janus_jax.several.merging import said_once
 from janus_jax.several.pairs_report import (
     PAIRS_LEFT_OUT,
     PAIRS_WORDS,
+    clear_losses,
     disagree_words,
-    loses_ground,
     pairs_header,
     pairs_rows,
 )
@@ -94,11 +95,8 @@ def comparison_answer(document: Document) -> str:
 def _loses_ground(document: Document, models: Mapping[str, str]) -> Iterator[str]:
     """Where one model clearly loses ground to another: the only direct comparison of two."""
     clear: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for pair in document["pairs"]:
-        for finding in pair["findings"]:
-            if (loser := loses_ground(pair["models"], finding)) is not None:
-                (winner,) = (name for name in pair["models"] if name != loser)
-                clear.setdefault((loser, winner), []).append(finding)
+    for loser, winner, finding in clear_losses(document):
+        clear.setdefault((loser, winner), []).append(finding)
     for (loser, winner), found in itertools.islice(clear.items(), _PAIRS):
         slices = "1 slice" if len(found) == 1 else f"{len(found)} slices"
         yield f"{models[loser]} loses ground to {models[winner]} in {slices}{_named(found)}"
@@ -111,15 +109,10 @@ def _loses_ground(document: Document, models: Mapping[str, str]) -> Iterator[str
 
 def _both_ways(finding: Mapping[str, Any], document: Document) -> str:
     """The largest lift and the smallest of those that were found, and whose they are."""
-    models, split = short_names(document), _split(document)
+    models, split = short_names(document), read_split(document)
     lifts = {name: deciding_lift(finding["lifts"][name], split) for name in finding["found_for"]}
     ordered = sorted(lifts, key=lambda name: -(lifts[name] or 0.0))
     return ", ".join(f"{models[name]} {number(lifts[name])}" for name in (ordered[0], ordered[-1]))
-
-
-def _split(document: Document) -> str:
-    """The split that findings are told by."""
-    return "holdout" if document["data"]["holdout"] else "discovery"
 
 
 def _named(
@@ -135,7 +128,7 @@ def findings_table(document: Document) -> tuple[list[str], list[list[str]]]:
 
     :func:`findings_caption` says which lift it is.
     """
-    models, split = short_names(document), _split(document)
+    models, split = short_names(document), read_split(document)
     rows = [
         [
             called(finding["name"], IN_TABLE),
@@ -153,7 +146,7 @@ def findings_table(document: Document) -> tuple[list[str], list[list[str]]]:
 
 def findings_caption(document: Document) -> str:
     """Which lifts :func:`findings_table` shows."""
-    said = f"{_split(document)} lift and status of every finding, for every model"
+    said = f"{read_split(document)} lift and status of every finding, for every model"
     if document["plan"]["strata"] is None:
         return said
     return f"{said}; the lift is the stratum-adjusted one, which decides, beside the plain one"
@@ -167,9 +160,8 @@ def lift_words(lifts: Mapping[str, float | None], split: str) -> str:
 
 def pairs_caption(document: Document) -> str:
     """What the table of disagreements counts."""
-    return (
-        f"slices found for what one of two models alone gets wrong, by {_split(document)} examples"
-    )
+    split = read_split(document)
+    return f"slices found for what one of two models alone gets wrong, by {split} examples"
 
 
 MODELS_HEADER: Final = (
@@ -201,17 +193,17 @@ def _audit_row(name: str, entry: Mapping[str, Any]) -> list[str]:
     audit = entry["audit"]
     if audit is None:
         return [name, entry["reason"], *("-" for _ in MODELS_HEADER[2:])]
-    selected = [d for d in audit["descriptors"] if d["status"] in SELECTED]
-    best = by_rank(selected, audit["plan"]["statistic"])[:1]
+    chosen = selected(audit)
     errors, fewer = entry["errors"], _fewer(entry)
     return [
         name,
         str(errors["discovery"]),
         str(errors.get("holdout", "-")),
-        str(len(selected)),
+        str(len(chosen)),
         by_chance_text(audit) or "-",
-        str(sum(d["status"] == "confirmed" for d in selected)) if audit["data"]["holdout"] else "-",
-        ", ".join(f"{signed_name(d, fewer)}: {STATUS_WORDS[d['status']]}" for d in best) or "-",
+        str(sum(d["status"] == "confirmed" for d in chosen)) if audit["data"]["holdout"] else "-",
+        ", ".join(f"{signed_name(d, fewer)}: {STATUS_WORDS[d['status']]}" for d in chosen[:1])
+        or "-",
     ]
 
 

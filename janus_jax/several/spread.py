@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from janus_jax.columns import fact_of_rows, find_column
+from janus_jax.columns import differing_rows, find_column
 from janus_jax.errors import InputError
 from janus_jax.outcome import example_of_row, id_columns, row_of_each
 from janus_jax.plan import Plan
@@ -217,8 +217,7 @@ def _varying(
     found: dict[str, NDArray[np.intp]] = {}
     for name in table.columns:
         if name not in going:
-            said = fact_of_rows(table, plan, name)
-            differ = np.flatnonzero(said != said[reference])
+            differ = differing_rows(table, plan, name, reference)
             if len(differ):
                 found[name] = differ
     return found

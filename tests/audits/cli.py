@@ -35,6 +35,13 @@ class Run:
     err: str
 
 
+class Terminal(io.StringIO):
+    """A stream that calls itself a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def call(*words: str | Path) -> Run:
     """Run ``janus-jax`` with these words; its standard output and error are captured."""
     from janus_jax.cli import main  # inside, so that the tests collect without it

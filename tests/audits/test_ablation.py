@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import random
 import re
 from collections.abc import Mapping, Sequence
@@ -300,13 +299,9 @@ def test_the_csv_has_the_interval_and_the_shrinkage(tmp_path: Path) -> None:
 def test_the_tables_fit_eighty_columns(
     words: tuple[str | Path, ...], rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "dumb")
-    screen = Terminal()
+    screen = cli.Terminal()
     result = cli.audit(*words, "--rule", rule, *cli.FAST)
     print_result(result, screen)
     lines = [line.rstrip() for line in screen.getvalue().splitlines()]

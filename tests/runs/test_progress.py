@@ -23,13 +23,6 @@ class Clock:
         return self.now
 
 
-class Screen(io.StringIO):
-    """A stream that calls itself a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 def logged(reports: Sequence[tuple[float, int]], total: int) -> list[str]:
     """Lines of a log for permutations done at these seconds."""
     clock, stream = Clock(), io.StringIO()
@@ -93,7 +86,7 @@ def test_no_time_left_of_a_search() -> None:
 def test_a_terminal_sees_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "QUIET_FOR", 0.0)
     monkeypatch.setenv("TERM", "xterm")
-    stream = Screen()
+    stream = cli.Terminal()
     with reporting(stream, "job", quiet=False, what="repetitions", searching=True) as show:
         assert show is not None
         show(0, 100)
@@ -103,7 +96,7 @@ def test_a_terminal_sees_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "left" not in stream.getvalue()
 
 
-@pytest.mark.parametrize("stream", [io.StringIO(), Screen()])
+@pytest.mark.parametrize("stream", [io.StringIO(), cli.Terminal()])
 def test_quiet(stream: io.StringIO) -> None:
     with reporting(stream, "job", quiet=True) as show:
         assert show is None
@@ -113,7 +106,7 @@ def test_quiet(stream: io.StringIO) -> None:
 def test_a_terminal_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "QUIET_FOR", 0.0)
     monkeypatch.setenv("TERM", "xterm")
-    stream = Screen()
+    stream = cli.Terminal()
     with reporting(stream, "job", quiet=False) as show:
         assert show is not None
         show(0, 100)
@@ -122,7 +115,7 @@ def test_a_terminal_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_short_run_leaves_a_terminal_alone() -> None:
-    stream = Screen()
+    stream = cli.Terminal()
     with reporting(stream, "job", quiet=False) as show:
         assert show is not None
         show(0, 100)

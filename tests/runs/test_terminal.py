@@ -99,13 +99,9 @@ def test_columns_that_pipes_leave_out_come_with_the_width_that_is_named(
     assert max(map(len, widest)) == 77
     assert not any("also shows" in line for line in widest)
 
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     monkeypatch.setenv("COLUMNS", "50")
     monkeypatch.setenv("TERM", "xterm")
-    terminal = Terminal()
+    terminal = cli.Terminal()
     print_table(console_for(terminal), HEADER, ROWS, words=("verdict",), leave_out=leave_out)
     assert "(a wider terminal also shows verdict)" in terminal.getvalue()
 
