@@ -95,6 +95,8 @@ class Checkpoint:
         The file.
     left_over
         An earlier run left one there, and this run will not go on from it.
+    ours
+        The file holds sums of this run, or those it went on from.
 
     Raises
     ------
@@ -112,7 +114,7 @@ class Checkpoint:
         self._of: Fingerprint = {}
         self._process = f"{processes.index + 1} of {processes.count}"
         self._due = 0.0
-        self._ours = False
+        self.ours = False
         _refuse_other_files(self.path)
         self.left_over = not resume and self.path.exists()
 
@@ -145,7 +147,7 @@ class Checkpoint:
                 "repeat the command it was made by, or delete it or run without --resume to start "
                 "anew"
             )
-        self._ours = True
+        self.ours = True
         return tallies
 
     def _refuse_other_shares(self) -> None:
@@ -177,12 +179,13 @@ class Checkpoint:
             _replace(self.path, _format(self._of, tallies))
         except OSError as error:
             raise InputError(f"cannot write checkpoint {self.path}: {error.strerror}") from error
-        self._ours = True
+        self.ours = True
 
     def remove(self) -> None:
         """Remove what this run wrote or continued, now that its result is safe."""
-        if self._ours:
+        if self.ours:
             self.path.unlink(missing_ok=True)
+            self.ours = False
 
 
 def _refuse_other_files(path: Path) -> None:

@@ -106,17 +106,33 @@ def _audit(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     plan = plan_or_file(options)
     batch, memory = whole("--batch", options.batch), whole("--memory", options.memory)
     with processes_of(options) as processes:
+        if processes.first:
+            check_targets(_inputs(options), options.out, options.json, options.checkpoint)
+        checkpoint = _checkpoint(options, processes)
         try:
-            return _run(options, arguments, plan, batch, memory, processes)
+            return _run(options, arguments, plan, batch, memory, processes, checkpoint)
         except KeyboardInterrupt as error:
             from janus_jax.stopping import Interrupted
 
             if str(error):
                 raise
-            raise Interrupted(
-                "this run kept nothing to go on from (--checkpoint FILE or --out DIR would, later "
-                "on)"
-            ) from None
+            raise Interrupted(_kept(checkpoint)) from None
+
+
+def _inputs(options: argparse.Namespace) -> list[str]:
+    """Files that are read, and must not be written."""
+    return [*options.results, *filter(None, [options.plan])]
+
+
+def _kept(checkpoint: Checkpoint | None) -> str:
+    """What is left of a run that was interrupted outside its permutations."""
+    if checkpoint is None:
+        return (
+            "this run kept nothing to go on from (--checkpoint FILE or --out DIR would, later on)"
+        )
+    if not checkpoint.ours:
+        return f"nothing was kept in {checkpoint.path} yet"
+    return f"its sums are kept in {checkpoint.path}; the same command with --resume goes on"
 
 
 def _run(
@@ -126,11 +142,8 @@ def _run(
     batch: int | None,
     memory: int | None,
     processes: Processes,
+    checkpoint: Checkpoint | None,
 ) -> int:
-    inputs = [*options.results, *filter(None, [options.plan])]
-    if processes.first:
-        check_targets(inputs, options.out, options.json, options.checkpoint)
-
     from janus_jax.auditing import Setting
     from janus_jax.folders import folder_names
     from janus_jax.permutations import DEFAULT_MEMORY, Running
@@ -143,9 +156,8 @@ def _run(
 
     def check_folders(names: Sequence[str]) -> None:
         for folder in folder_names(list(names)):
-            check_targets(inputs, str(Path(options.out) / folder), None)
+            check_targets(_inputs(options), str(Path(options.out) / folder), None)
 
-    checkpoint = _checkpoint(options, processes)
     name = PROGRAM if processes.count == 1 else f"{PROGRAM}: share of process 0"
     # JAX's runtime sets a handler of its own when processes meet: ours comes after.
     with (

@@ -109,3 +109,28 @@ def test_without_a_checkpoint(number: signal.Signals, tmp_path: Path) -> None:
     assert stopped.out == ""
     assert "interrupted" in stopped.err
     assert "Traceback" not in stopped.err
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_stopped_outside_the_permutations(
+    kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is said of a checkpoint is true whenever the signal comes."""
+    from janus_jax import checkpoint, processes
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint, "FIRST_AFTER", 0.0 if kept else 60.0)
+    monkeypatch.setattr(processes.Processes, "add", interrupted)
+    table, sums = start.table(tmp_path), tmp_path / "sums"
+    run = cli.call(*words(table, "--backend", "numpy", "--checkpoint", sums))
+    assert run.status == 130
+    assert sums.exists() == kept
+    (said,) = [line for line in run.err.splitlines() if "interrupted" in line]
+    expected = (
+        f"its sums are kept in {sums}; the same command with --resume goes on"
+        if kept
+        else f"nothing was kept in {sums} yet"
+    )
+    assert said == f"janus-jax: interrupted: {expected}"
