@@ -89,7 +89,7 @@ def _gates(
 
 def _data(prepared: Prepared, plan: Plan) -> dict[str, Any]:
     table, where = prepared.examples.table, prepared.where
-    missing = prepared.missing
+    missing, models = prepared.missing, prepared.examples.models
     columns: list[dict[str, Any]] = [
         {
             "column": used.name,
@@ -113,6 +113,7 @@ def _data(prepared: Prepared, plan: Plan) -> dict[str, Any]:
             "column": plan.outcome_column,
             "kind": plan.outcome_kind,
             "missing": prepared.examples.missing,
+            **({"models": {"wrong": models[0], "right": models[1]}} if models else {}),
         },
         "log": None
         if table.log is None

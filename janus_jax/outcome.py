@@ -33,6 +33,8 @@ class Examples:
         What a reader of the report should know about how outcomes were read.
     rows
         intp, shape (n,): where each row stood in the table as it was read.
+    models
+        Where an error is what one of two models gets wrong and the other right: these two.
     """
 
     table: Table
@@ -40,6 +42,7 @@ class Examples:
     missing: int
     notes: tuple[str, ...]
     rows: NDArray[np.intp]
+    models: tuple[str, str] | None = None
 
 
 def read_examples(

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from janus_jax.exchange import shuffled_part
 from janus_jax.layout import arrangements
-from janus_jax.library import holdout_support_reason
+from janus_jax.library import Part, holdout_support_reason
 from janus_jax.plan import FIXED_LIFT, Plan
 from janus_jax.prepare import Prepared
 from janus_jax.rules import benjamini_hochberg, procedure_a_exact
@@ -45,7 +45,7 @@ def impossible(prepared: Prepared, plan: Plan) -> Iterator[str]:
     if 0 < part.error_count < part.n and not _can_select(prepared, plan, library):
         yield (
             f"{plan.rule} cannot select anything here, whatever the data: with "
-            f"{part.error_count} errors among {part.n} discovery examples not even the most "
+            f"{_errors(part)} among {part.n} discovery examples not even the most "
             f"extreme counts of all L = {len(library)} descriptors would pass; it takes more "
             "errors, more examples, or fewer and more balanced descriptors"
         )
@@ -54,10 +54,14 @@ def impossible(prepared: Prepared, plan: Plan) -> Iterator[str]:
     held = prepared.parts[1]
     if 0 < held.error_count < held.n and not _can_confirm(prepared, plan):
         yield (
-            f"nothing can be confirmed here, whatever the data: with {held.error_count} errors "
+            f"nothing can be confirmed here, whatever the data: with {_errors(held)} "
             f"among {held.n} holdout examples no descriptor can reach a holdout |lift| of "
             f"{plan.min_holdout_lift}; it takes a larger holdout or a smaller --min-holdout-lift"
         )
+
+
+def _errors(part: Part) -> str:
+    return f"{part.error_count} error{'' if part.error_count == 1 else 's'}"
 
 
 def _can_select(prepared: Prepared, plan: Plan, library: Sequence[Margins]) -> bool:

@@ -27,7 +27,14 @@ def by_rank(descriptors: Sequence[dict[str, Any]], statistic: str) -> list[dict[
     """
 
     def rank(descriptor: Mapping[str, Any]) -> tuple[int, float]:
-        size = abs(descriptor["discovery"][statistic] or 0.0)
+        part = descriptor["discovery"]
+        size = abs((judged_lift(part) if statistic == "lift" else part[statistic]) or 0.0)
         return STATUSES.index(descriptor["status"]), -size
 
     return sorted(descriptors, key=rank)
+
+
+def judged_lift(part: Mapping[str, Any]) -> float | None:
+    """The lift in a split by which a descriptor is judged: adjusted where there are strata."""
+    adjusted = part.get("lift_adjusted")
+    return part["lift"] if adjusted is None else adjusted

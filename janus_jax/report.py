@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from janus_jax.cells import IN_TABLE, called, floored, number, p_text, printable
+from janus_jax.event import event_of
 from janus_jax.markdown import escaped, sentence, table_lines
 from janus_jax.plans.proposed import JUDGED_HEADER, judged_answer, judged_rows
-from janus_jax.ranking import FINDINGS, SELECTED, by_rank
-
-Document = Mapping[str, Any]
+from janus_jax.ranking import FINDINGS, judged_lift
+from janus_jax.verdict import Document, by_chance_words, ranked, read_split, selected
 
 STATUS_WORDS = {
     "confirmed": "confirmed",
@@ -78,11 +78,6 @@ FINDINGS_COLUMNS = (
 )
 
 
-def ranked(document: Document) -> list[dict[str, Any]]:
-    """Descriptors with the best status first, then by the size of their discovery statistic."""
-    return by_rank(document["descriptors"], document["plan"]["statistic"])
-
-
 def finding_rows(document: Document) -> Iterator[list[Any]]:
     """One row per descriptor in the order of :data:`FINDINGS_COLUMNS`, best status first."""
     for d in ranked(document):
@@ -106,62 +101,14 @@ def findings_csv(document: Document) -> str:
     return out.getvalue()
 
 
-def read_split(document: Document) -> str:
-    """The split that sizes are read in: holdout, or discovery where there is none."""
-    return "holdout" if document["data"]["holdout"] else "discovery"
-
-
-def selected(document: Document) -> list[dict[str, Any]]:
-    """What the primary rule selected, in the order of :func:`ranked`."""
-    return [d for d in ranked(document) if d["status"] in SELECTED]
-
-
-def by_chance(document: Document) -> float | None:
-    """How many descriptors the primary rule's threshold lets pass by chance alone, on average.
-
-    Its own estimate, in which no descriptor has to do with errors; None for rules without such a
-    threshold, and where it selected nothing.
-    """
-    screen, rule = document["screen"], document["rule"]
-    entry = screen.get(rule)
-    if not entry or entry.get("threshold") is None:
-        return None
-    if rule == "decoys":
-        return screen["L"] * entry["D"] / entry["K"]
-    return entry["expected_exceedances" if rule == "decoys_exact" else "mean_count"]
-
-
-_FEWEST: Final = "<0.1"
-
-
-def by_chance_text(document: Document) -> str | None:
-    """``1.2`` or ``<0.1``; None where :func:`by_chance` is."""
-    expected = by_chance(document)
-    if expected is None:
-        return None
-    if expected < 0.05:
-        return _FEWEST
-    return f"{expected:,.{1 if expected < 10 else 0}f}"
-
-
-def by_chance_words(document: Document) -> str | None:
-    """``about 1.2`` or ``fewer than 0.1``; None where :func:`by_chance` is."""
-    text = by_chance_text(document)
-    if text is None:
-        return None
-    return "fewer than 0.1" if text == _FEWEST else f"about {text}"
-
-
-def answer(document: Document, fewer: str = "fewer errors") -> str:
-    """What was found, in a sentence; the strongest findings are named.
-
-    ``fewer`` is what a negative lift means: errors need not be what the outcome is about.
-    """
+def answer(document: Document) -> str:
+    """What was found, in a sentence; the strongest findings are named."""
     tested = document["screen"]["L"]
     if not tested:
         return "no descriptor was eligible, so nothing was tested"
     many = "descriptor" if tested == 1 else "descriptors"
-    chance = f" ({said} by chance alone)" if (said := by_chance_words(document)) else ""
+    said = by_chance_words(document)
+    chance = f" ({said} by chance alone at this threshold)" if said else ""
     chosen = selected(document)
     screened = f"{len(chosen)} of {tested} {many} selected on discovery{chance}"
     if document["data"]["holdout"] is None:
@@ -169,16 +116,16 @@ def answer(document: Document, fewer: str = "fewer errors") -> str:
     found = [d for d in chosen if d["status"] == "confirmed"]
     slices = len({frozenset((d["name"], *d["aliases"])) for d in found})
     distinct = f" ({slices} different slices)" if slices < len(found) else ""
-    names = ", ".join(signed_name(d, fewer) for d in found[:5])
+    names = ", ".join(signed_name(d, document) for d in found[:5])
     more = f" and {len(found) - 5} more" if len(found) > 5 else ""
     listed = f": {names}{more}" if found else ""
     return f"{screened}, {len(found)} confirmed on holdout{distinct}{listed}"
 
 
-def signed_name(d: Mapping[str, Any], fewer: str = "fewer errors") -> str:
+def signed_name(d: Mapping[str, Any], document: Document) -> str:
     """A finding's name, with what it means where its lift, as judged, is negative."""
-    adjusted, plain = d["discovery"].get("lift_adjusted"), d["discovery"]["lift"]
-    return called(d["name"]) + (f" ({fewer})" if (adjusted or plain) < 0 else "")
+    negative = (judged_lift(d["discovery"]) or 0.0) < 0
+    return called(d["name"]) + (f" ({event_of(document).fewer})" if negative else "")
 
 
 def rate(part: Mapping[str, Any] | None, side: str) -> str:
@@ -284,9 +231,9 @@ def _kept_back(document: Document) -> str | None:
         return None
     # The gate is the same for all methods, so what a rule confirms is part of what gate only does.
     back = gate["count"] - ruled["count"]
-    return (
-        f"of the {gate['count']} that pass the gate, the screen of the primary rule keeps back "
-        + (f"{back}" if back else "none: here it makes no difference to what is confirmed")
+    passing = "one that passes" if gate["count"] == 1 else f"{gate['count']} that pass"
+    return f"of the {passing} the gate, the screen of the primary rule keeps back " + (
+        f"{back}" if back else "none: here it makes no difference to what is confirmed"
     )
 
 
@@ -378,13 +325,16 @@ def markdown(document: Document) -> str:
 def _markdown(document: Document) -> Iterator[str]:
     data, plan = document["data"], document["plan"]
     header, row = table(document)
-    source = ", ".join(map(escaped, data["source"]))
-    yield f"# Where the errors of {source} concentrate"
+    event = event_of(document)
+    source = ", ".join(data["source"])
+    yield f"# {escaped(source.join(event.title))}"
     yield ""
     yield sentence(answer(document))
     yield ""
     yield f"Outcome: {escaped(data['outcome']['column'])} ({data['outcome']['kind']}). "
     yield f"{splits(document)}. Primary rule: {rule_words(document)}."
+    if event.defined:
+        yield f"Here {escaped(event.defined)}."
     if said := chosen(document):
         yield ""
         yield sentence(said)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from janus_jax.event import event_of
 from janus_jax.html import views
 from janus_jax.html.marks import (
     LIGHT,
@@ -20,7 +21,7 @@ from janus_jax.html.marks import (
     series_of,
     tooltip,
 )
-from janus_jax.report import Document
+from janus_jax.verdict import Document, threshold_of
 
 
 def forest(document: Document, colours: Colours = LIGHT) -> Spec | None:
@@ -50,7 +51,7 @@ def forest(document: Document, colours: Colours = LIGHT) -> Spec | None:
     x = {
         "field": "lift",
         "type": "quantitative",
-        "title": "lift: error rate inside minus outside",
+        "title": f"lift: {event_of(document).rate} inside minus outside",
         "axis": {"format": "+.2f", "tickCount": {"expr": "narrow ? 4 : 8"}, "grid": True},
         "scale": {"zero": True},
     }
@@ -165,7 +166,7 @@ def decoys(document: Document, colours: Colours = LIGHT) -> Spec | None:
 
 
 def _threshold(document: Document, colours: Colours) -> list[Spec]:
-    chosen = views.threshold_of(document)
+    chosen = threshold_of(document)
     if chosen is None:
         return []
     return [

@@ -10,7 +10,7 @@ from janus_jax.cells import called, printable
 from janus_jax.html import rendering, sections, views, wording
 from janus_jax.html.drawing import Drawing, draw
 from janus_jax.html.marks import LIGHT, PAGE, ROW, Colours, Spec, chart, rows_axis, rule_at, tooltip
-from janus_jax.report import STATUS_WORDS, Document, interval, read_split, rule_words
+from janus_jax.report import STATUS_WORDS, interval, rule_words
 from janus_jax.several.found import KIND_WORDS, deciding_lift, found_words
 from janus_jax.several.pairs_report import (
     PAIRS_WORDS,
@@ -36,6 +36,7 @@ from janus_jax.several.report import (
     shown_pair,
     sizes,
 )
+from janus_jax.verdict import Document, read_split
 
 DRAWN: Final = 30
 """Findings that are drawn."""
@@ -114,7 +115,7 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
             "header": MODELS_HEADER,
             "rows": models_rows(document),
             "caption": "Errors, and what the audit of each outcome comes to; \u201cby chance\u201d "
-            "is how many chance alone would make the screen select",
+            "is how many would reach the threshold that was chosen if none had to do with it",
         },
         "pages": pages,
         "findings": found,
@@ -164,9 +165,10 @@ def _direct(document: Document) -> Iterator[str]:
     clear = list(clear_losses(document))
     if not clear:
         return
-    first, second, finding = max(clear, key=lambda found: abs(found[2]["difference"]["lift"]))
+    # The clearest is not the largest: a small slice can differ much and say little.
+    first, second, finding = max(clear, key=lambda found: _clearness(found[2]["difference"]))
     only = finding["only_wrong"]
-    among = "," if len(clear) == 1 else ", most of all"
+    among = "," if len(clear) == 1 else ", most clearly"
     yield (
         f"Compared directly{among} {models[first]} loses ground in \u201c{called(finding['name'])}"
         f"\u201d: elsewhere it alone is wrong on {only[first]['off']:,} of {finding['off']:,} and "
@@ -174,6 +176,11 @@ def _direct(document: Document) -> Iterator[str]:
         f"{finding['on']:,} against {only[second]['on']:,}. That compares there with elsewhere; it "
         "does not say which of the two is the better one there."
     )
+
+
+def _clearness(difference: Mapping[str, float]) -> float:
+    """A difference in widths of its interval."""
+    return abs(difference["lift"]) / (difference["high"] - difference["low"])
 
 
 def _how(document: Document) -> str:

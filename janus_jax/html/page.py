@@ -8,8 +8,10 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from janus_jax.behaviour.wording import counted
+from janus_jax.event import event_of
 from janus_jax.html import panels, rendering, sections, views, wording
-from janus_jax.report import Document, answer, chosen, planned_words, rule_words
+from janus_jax.report import answer, chosen, planned_words, rule_words
+from janus_jax.verdict import Document
 
 _ROLES: Final = {
     part: Markup(f' role="{role}"')
@@ -88,7 +90,7 @@ def _top(document: Document) -> dict[str, Any]:
     return {
         "eyebrow": f"janus-jax audit \u00b7 outcome {document['data']['outcome']['column']}",
         "function": "janus_jax.audit",
-        "title": wording.heading(document),
+        "title": wording.heading(document, event_of(document)),
         "answer": wording.plain(document),
         "technical": answer(document),
         "facts": list(_facts(document)),
@@ -139,8 +141,9 @@ def _split(part: Mapping[str, int], what: str) -> tuple[str, str]:
 
 
 def _outcome(document: Document) -> str:
+    defined = event_of(document).defined
     words = {
-        "error": "true = wrong",
+        "error": defined or "true = wrong",
         "correct": "true = right",
         "score": f"right from {document['plan'].get('outcome', {}).get('pass_at', '?')} up",
     }

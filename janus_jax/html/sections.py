@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from janus_jax.behaviour.wording import counted
 from janus_jax.cells import number, p_text
+from janus_jax.event import event_of
 from janus_jax.html import charts, views, wording
 from janus_jax.html.drawing import Drawing, draw
 from janus_jax.html.marks import PAGE
@@ -14,14 +15,20 @@ from janus_jax.plans.proposed import JUDGED_HEADER, judged_answer, judged_rows
 from janus_jax.report import (
     METHOD_HEADER,
     STATUS_WORDS,
-    Document,
     interval,
     method_notes,
     method_rows,
     method_words,
+    table,
+)
+from janus_jax.verdict import (
+    THRESHOLDS,
+    Document,
+    demanded,
     ranked,
     read_split,
-    table,
+    sized,
+    statistic_of,
 )
 
 MANY: Final = 300
@@ -56,9 +63,8 @@ _READ = {
     ),
     "not_selected": (
         "Nothing stood out",
-        "No descriptor was selected, which is a result. Below are the largest differences that "
-        "were seen, for orientation. They are not findings: differences of this size are within "
-        "what chance gives.",
+        "No descriptor was selected, which is a result. Below is what came nearest to it, for "
+        "orientation. These are not findings: {demand}.",
         "Diamonds are lifts in discovery, dots the same in the holdout, with their 95% interval "
         "where there is one. None of these was selected.",
     ),
@@ -75,9 +81,14 @@ def findings(document: Document) -> dict[str, Any]:
     status, shown = views.spotlight(document)
     title, first, caption = _READ[status]
     most = views.most(status)
-    intro = list(filter(None, (first, wording.screened(document))))
+    first = first.replace("{demand}", _not_met(document))
+    defined = event_of(document).defined
+    definition = f"On this page {defined}." if defined else None
+    intro = list(filter(None, (definition, first, wording.screened(document))))
     if status == "confirmed" and (said := wording.families_answer(document)):
         intro.append(f"{said} Read the holdout lift, not the discovery lift, for how large it is.")
+    if said := wording.close_calls(document):
+        intro.append(said)
     if len(shown) > most and status != "not_selected":
         intro.append(
             f"The {most} that stood out most are shown; the other {len(shown) - most:,} are in the "
@@ -112,6 +123,13 @@ def findings(document: Document) -> dict[str, Any]:
         if held
         else "Errors of examples inside and outside each slice",
     }
+
+
+def _not_met(document: Document) -> str:
+    """Why what came nearest to a finding is none."""
+    if document["rule"] == "fixed_lift":
+        return "the rule demands larger ones"
+    return "differences of this size are within what chance gives"
 
 
 def _finding(d: Mapping[str, Any], held: bool, *, spans: bool) -> Iterator[str]:
@@ -221,16 +239,16 @@ def examples(document: Document) -> dict[str, Any] | None:
     found = views.examples(document)
     if not found or not found["slices"]:
         return None
-    slices = found["slices"]
+    slices, event = found["slices"], event_of(document)
     for it in slices:
-        it["said"] = f"{it['wrong']:,} wrong, {it['right']:,} right"
+        it["said"] = f"{it['wrong']:,} {event.happened}, {it['right']:,} {event.others}"
         more = f"; {it['left_out']:,} more are not shown" if it["left_out"] else ""
         it["caption"] = f"{counted(len(it['rows']), 'example')}{more}"
     header = [" / ".join(found["id"]) or "row", "split", "outcome", *found["columns"]]
     return {
-        "intro": "Examples inside the slice of each selected descriptor: those answered wrongly "
-        "first, and among them those of the holdout. Look at them: numbers say where the errors "
-        "are, examples may say what they are."
+        "intro": "Examples inside the slice of each selected descriptor: those "
+        f"{event.happens} first, and among them those of the holdout. Look at them: numbers say "
+        "where the errors are, examples may say what they are."
         + (
             ""
             if found["columns"]
@@ -239,6 +257,7 @@ def examples(document: Document) -> dict[str, Any] | None:
         ),
         "header": header,
         "slices": slices,
+        "labels": event.labels,
     }
 
 
@@ -260,13 +279,20 @@ def tested(document: Document) -> dict[str, Any] | None:
     header, row = table(document)
     header = [_PLAINER.get(title, title) for title in header]
     statuses = [(key, sum(d["status"] == key for d in shown)) for key in STATUS_WORDS]
+    held = document["data"]["holdout"] is not None
+    whole = "The one descriptor" if len(shown) == 1 else f"All {len(shown):,} descriptors"
     return {
-        "intro": f"All {counted(len(shown), 'descriptor')} of the library, with the verdict of the "
-        f"primary rule and the comparison it rests on, best first. {_decides(document)} "
-        "\u201cNot replicated\u201d: selected, but its holdout lift is too small or has the other "
-        "sign.",
-        "caption": "Errors of examples inside and outside each slice, in discovery and in holdout; "
-        "lifts, p-values, and the reason for the status",
+        "intro": f"{whole} of the library, with the verdict of the primary rule and the comparison "
+        f"it rests on, best first. {_decides(document)}"
+        + (
+            " \u201cNot replicated\u201d: selected, but its holdout lift is too small or has the "
+            "other sign."
+            if held
+            else ""
+        ),
+        "caption": "Errors of examples inside and outside each slice"
+        + (", in discovery and in holdout" if held else "")
+        + "; lifts, p-values, and the reason for the status",
         "header": header,
         "many": len(shown) > MANY,
         "tall": len(shown) > TALL,
@@ -286,23 +312,31 @@ def tested(document: Document) -> dict[str, Any] | None:
 
 def _decides(document: Document) -> str:
     """Which of the columns the verdict goes by: others may seem to say the contrary."""
-    rule, statistic = document["rule"], document["plan"]["statistic"]
-    sized = rule in views.THRESHOLDS
-    adjusted = "" if document["plan"]["strata"] is None else ", adjusted for the strata"
-    screen = (
-        f"the size of the discovery {statistic}{adjusted}, which has to reach the threshold"
-        if sized
-        else f"{method_words(document, rule)} in discovery"
-    )
-    others = f"The {'' if sized else 'other '}p-values (two-sided by |lift|)"
+    plan = document["plan"]
+    adjusted = "" if plan["strata"] is None else ", adjusted for the strata"
+    screen = f"{method_words(document, document['rule'])} in discovery"
+    if sized(document):
+        screen = f"the size of the discovery {statistic_of(document)}{adjusted}, {_bar(document)}"
+    largest = ", p max-T by |z|" if plan["statistic"] == "z" else ""
+    others = f"The {'' if sized(document) else 'other '}p-values (two-sided by |lift|{largest})"
     if not document["data"]["holdout"]:
         return f"What decides is {screen}. {others} stand beside it."
     return (
-        f"What decides is {screen}, and then the holdout lift: the same sign, and at least "
-        f"{document['plan']['min_holdout_lift']}. {others} and the intervals stand beside that "
+        f"What decides is {screen}, and then the holdout lift{adjusted}: the same sign, and at "
+        f"least {plan['min_holdout_lift']}. {others} and the intervals stand beside that "
         "and decide nothing: a small p, or an interval that leaves out zero, does not make a "
         "finding of a lift that is too small."
     )
+
+
+def _bar(document: Document) -> str:
+    """What the size of a discovery statistic has to pass."""
+    if document["rule"] in THRESHOLDS:
+        return "which has to reach the threshold"
+    size = demanded(document)
+    if document["rule"] == "fixed_lift" or size is None:
+        return f"which has to reach {size}"
+    return f"which has to exceed the floor of {size:.4f}"
 
 
 def left_out(document: Document) -> dict[str, Any]:
@@ -408,12 +442,18 @@ def screen(document: Document) -> dict[str, Any] | None:
             "A curve over thresholds, with the limit q and the threshold that was chosen.",
         ),
         "fdp_caption": "For each possible threshold: the number of chance results expected at or "
-        "above it, as a share of the descriptors that reach it. The rule takes the smallest "
-        f"threshold at which this is at most q = {document['plan']['q']}. "
+        "above it, as a share of the descriptors that reach it. "
+        f"{_taking(document)} the smallest threshold at which this is at most "
+        f"q = {document['plan']['q']}. "
         + threshold
         + (" Estimates above 100% are drawn at 100%." if charts.beyond(curve) else ""),
         **_curve_table(document, curve),
     }
+
+
+def _taking(document: Document) -> str:
+    """Whose threshold it is."""
+    return "The rule takes" if document["rule"] in THRESHOLDS else "A rule by it would take"
 
 
 def _curve_table(document: Document, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from janus_jax.cells import number, printable
-from janus_jax.report import STATUS_WORDS, Document, interval, method_words, ranked, rate
+from janus_jax.report import STATUS_WORDS, interval, method_words, rate
+from janus_jax.verdict import Document, ranked, threshold_of
 
 FOREST: Final = 30
 """Findings that the forest plot and its table show; the others are in the table of descriptors."""
@@ -95,22 +96,6 @@ def families(document: Document) -> list[dict[str, Any]]:
     return list(document.get("families") or [])
 
 
-THRESHOLDS: Final = ("decoys_exact", "decoys", "mean_count", "mean_count_exact")
-"""The methods with a threshold of their own."""
-
-
-def threshold_of(document: Document) -> tuple[str, float] | None:
-    """The method whose threshold the charts of the screen show, and that threshold.
-
-    The primary rule's, or that of the nearest rule that has one.
-    """
-    screen = document["screen"]
-    for method in (document["rule"], *THRESHOLDS):
-        if method in THRESHOLDS and method in screen and screen[method]["threshold"] is not None:
-            return method, screen[method]["threshold"]
-    return None
-
-
 def bins(document: Document) -> list[dict[str, Any]]:
     """The histogram of sizes: where a bin begins and ends, and what is in it."""
     histogram = document["screen"].get("histogram")
@@ -154,12 +139,6 @@ def curve(document: Document) -> list[dict[str, Any]]:
             }
         )
     return _thinned(rows, threshold_of(document))
-
-
-def complete(document: Document) -> bool:
-    """Whether :func:`curve` gives every threshold, not only some of many."""
-    found = document["screen"].get("curve")
-    return bool(found) and len(found["threshold"]) <= POINTS
 
 
 def _thinned(rows: list[dict[str, Any]], chosen: tuple[str, float] | None) -> list[dict[str, Any]]:

@@ -6,9 +6,20 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from janus_jax.behaviour.wording import counted
-from janus_jax.cells import called, printable
+from janus_jax.cells import called, number, printable
+from janus_jax.event import ERROR, Event, event_of
 from janus_jax.html import views
-from janus_jax.report import Document, by_chance_words, method_words, selected
+from janus_jax.ranking import judged_lift
+from janus_jax.report import method_words
+from janus_jax.verdict import (
+    Document,
+    by_chance_words,
+    close,
+    demanded,
+    selected,
+    statistic_of,
+    threshold_of,
+)
 
 NOT_SAID_OF_ANY: Final = (
     (
@@ -127,7 +138,7 @@ def plain(document: Document) -> tuple[str, str]:
         return _confirmed(document, shown, found), _how_sure(document, shown)
     if status == "selected":
         return (
-            f"{sentence(found)} stood out{_most(shown)}.",
+            f"{sentence(found)} stood out{_most(document, shown)}.",
             "No examples were kept apart to check that, so nothing is confirmed: differences that "
             "win a search look larger than they are, and some of these may be chance.",
         )
@@ -141,8 +152,12 @@ def plain(document: Document) -> tuple[str, str]:
         )
     groups = "not even the one tested" if tested == 1 else f"none of the {tested:,} groups tested"
     return (
-        f"No group of examples was found in which the model errs more, or less, than elsewhere: "
-        f"{groups} stood out from what chance alone gives.",
+        f"No group of examples was found {event_of(document).anywhere}: {groups} "
+        + (
+            f"differed by as much as {_points(size)}, which the rule demands."
+            if (size := demanded(document)) and document["rule"] == "fixed_lift"
+            else "stood out from what chance alone gives."
+        ),
         f"That is a result, not a failure, but no proof: {_blind(document, small=True)}",
     )
 
@@ -161,16 +176,19 @@ def _name(descriptor: dict[str, Any]) -> str:
     return f"\u201c{called(descriptor['name'])}\u201d"
 
 
-def _rates(part: dict[str, Any]) -> str:
+def _rates(document: Document, part: dict[str, Any]) -> str:
     """``62% are answered wrongly, against 35% elsewhere``."""
     inside = views.percent(part["errors_on"], part["on"])
     outside = views.percent(part["errors_off"], part["off"])
-    return f"{inside} are answered wrongly, against {outside} elsewhere"
+    adjusted = part.get("lift_adjusted")
+    return f"{inside} are {event_of(document).happens}, against {outside} elsewhere" + (
+        "" if adjusted is None else f" ({number(adjusted)} when adjusted for the strata)"
+    )
 
 
-def _most(shown: list[dict[str, Any]]) -> str:
+def _most(document: Document, shown: list[dict[str, Any]]) -> str:
     lead = ", most of all " if len(shown) > 1 else ": "
-    return f"{lead}{_name(shown[0])}, where {_rates(shown[0]['discovery'])}"
+    return f"{lead}{_name(shown[0])}, where {_rates(document, shown[0]['discovery'])}"
 
 
 def _confirmed(document: Document, shown: list[dict[str, Any]], found: str) -> str:
@@ -179,22 +197,24 @@ def _confirmed(document: Document, shown: list[dict[str, Any]], found: str) -> s
         f" ({kinds:,} {_families(kinds)}, since they overlap)" if 0 < kinds < len(shown) else ""
     )
     # The discovery ranks them; of their sizes the holdout speaks, so the largest there is named.
-    largest = max(shown, key=lambda d: abs(d["holdout"]["lift"]))
+    largest = max(shown, key=lambda d: abs(judged_lift(d["holdout"]) or 0.0))
     lead = "the largest difference there is in " if len(shown) > 1 else "in "
     return (
-        f"In {found}{together} {_errs(shown)}, and the difference held up on {_held(document)} "
-        f"kept apart to check it; {lead}{_name(largest)}, where {_rates(largest['holdout'])}."
+        f"In {found}{together} {_differs(document, shown)}, and the difference held up on "
+        f"{_held(document)} kept apart to check it; {lead}{_name(largest)}, where "
+        f"{_rates(document, largest['holdout'])}."
     )
 
 
-def _errs(shown: list[dict[str, Any]]) -> str:
-    more = sum(d["holdout"]["lift"] > 0 for d in shown)
+def _differs(document: Document, shown: list[dict[str, Any]]) -> str:
+    event = event_of(document)
+    more = sum((judged_lift(d["holdout"]) or 0.0) > 0 for d in shown)
     if more == len(shown):
-        return "the model errs more than elsewhere"
+        return event.more
     if not more:
-        return "the model errs less than elsewhere"
-    ways = f"higher in {more:,}, lower in {len(shown) - more:,}"
-    return f"the model's error rate differs from elsewhere ({ways})"
+        return event.less
+    ways = zip(event.ways, (more, len(shown) - more), strict=True)
+    return f"{event.differs} ({', '.join(f'{way} {count:,}' for way, count in ways)})"
 
 
 def _families(count: int) -> str:
@@ -213,7 +233,7 @@ def _how_sure(document: Document, shown: list[dict[str, Any]]) -> str:
         span = f"{least} to {most}" if least < most else str(most)
         known = (
             f"{these} known to within about {span} percentage point{'' if most == 1 else 's'} "
-            f"either way (95% intervals{_short_near(document)})"
+            f"either way (95% intervals{_plain(document)}{_short_near(document)})"
         )
     else:
         known = "how exactly such a difference is known cannot be said here"
@@ -222,6 +242,10 @@ def _how_sure(document: Document, shown: list[dict[str, Any]]) -> str:
                 f", because examples with the same {called(clusters['column'])} belong together"
             )
     return f"{sentence(known)}; {_blind(document)}"
+
+
+def _plain(document: Document) -> str:
+    return "" if document["plan"]["strata"] is None else " of the unadjusted differences"
 
 
 def _short_near(document: Document) -> str:
@@ -245,44 +269,64 @@ def _blind(document: Document, *, small: bool = False) -> str:
     if small or data["holdout"] is None or not gate:
         n = counted(data["discovery"]["n"], "example")
         return f"what a search of {n} cannot tell from chance may still be there."
+    adjusted = "" if plan["strata"] is None else ", adjusted for the strata in both places,"
     return (
-        f"to be reported, a difference had {_screened(document)} where we searched and then to "
-        f"reach {_points(gate)} in the holdout, so what is not listed is not cleared, and nothing "
-        "here says why the errors are there."
+        f"to be reported, a difference{adjusted} had {_demand(document)} where we searched and "
+        f"then to reach {_points(gate)} in the holdout, so what is not listed is not cleared, and "
+        "nothing here says why the errors are there."
     )
 
 
-def _screened(document: Document) -> str:
-    """What the screen demands of a difference, as a size where it demands one of plain lifts."""
-    chosen, plan = views.threshold_of(document), document["plan"]
-    if chosen and chosen[0] == document["rule"] and plan["statistic"] == "lift":
-        kind = "" if plan["strata"] is None else ", adjusted for the strata,"
-        return f"to reach {_points(chosen[1])}{kind}"
-    return "to stand out from chance"
+def _demand(document: Document) -> str:
+    """What the screen demands of a difference, as a size where it demands one of lifts."""
+    size = demanded(document)
+    if size is None or statistic_of(document) != "lift":
+        return "to stand out from chance"
+    return f"{'to exceed' if document['rule'] == 'fixed_floor' else 'to reach'} {_points(size)}"
 
 
 def screened(document: Document) -> str | None:
     """How many were selected, and how many of them chance alone would give; None for none."""
-    count = len(selected(document))
+    count, tested = len(selected(document)), document["screen"]["L"]
     chance = by_chance_words(document)
     if not count or chance is None:
         return None
-    return (
-        f"The screen selected {counted(count, 'descriptor')}; chance alone would make it select "
-        f"{chance}"
-        + (
-            ". The check on the holdout lets fewer of those pass; how many cannot be said."
-            if document["data"]["holdout"]
-            else "."
-        )
+    passing = (
+        "; the check on the holdout lets fewer of those pass, how many cannot be said"
+        if document["data"]["holdout"]
+        else ""
     )
+    return (
+        f"The screen selected {counted(count, 'descriptor')}. Had none of the {tested:,} tested to "
+        f"do with errors, {chance} would still reach the threshold that was chosen here{passing}. "
+        "(How often the rule selects anything where there is nothing to find is another question, "
+        "since it would then choose another threshold, or none: a replay answers it.)"
+    )
+
+
+def close_calls(document: Document) -> str | None:
+    """Which findings a single example would have undone; None for none."""
+    near = close(document)
+    if not near:
+        return None
+    listed = ", ".join(f"{_name(d)} ({split})" for d, split in near[:_CLOSE])
+    more = f" and {len(near) - _CLOSE:,} more" if len(near) > _CLOSE else ""
+    it = "it" if len(near) == 1 else "each of them"
+    return (
+        f"Close to a limit: {listed}{more}. One example in its slice the other way, and {it} would "
+        "not have passed there."
+    )
+
+
+_CLOSE: Final = 6  # findings that are named as close to a limit
 
 
 def _nothing_tested(document: Document) -> tuple[str, str]:
     made = len(document["descriptors"])
+    parts = ", in discovery and in holdout" if document["data"]["holdout"] else ""
     return (
         "Nothing could be tested, so nothing was found: no group of examples is large enough, "
-        "inside and outside, in both halves of the data."
+        f"inside and outside{parts}."
         if made
         else "Nothing could be tested, so nothing was found: the table has no usable facts about "
         "its examples.",
@@ -291,14 +335,14 @@ def _nothing_tested(document: Document) -> tuple[str, str]:
     )
 
 
-def heading(document: Document) -> str:
-    """The title: the files by their names, without folders."""
+def heading(document: Document, event: Event = ERROR) -> str:
+    """The title: what it is about, and the files by their names, without folders."""
     names = [
         printable(source.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]) or source
         for source in document["data"]["source"]
     ]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    return f"Where the errors of {shown or 'this table'} concentrate"
+    return (shown or "this table").join(event.title)
 
 
 def families_answer(document: Document) -> str | None:
@@ -318,7 +362,7 @@ def families_answer(document: Document) -> str | None:
 
 def threshold_words(document: Document) -> Iterator[str]:
     """How the screen came to its threshold, for the two charts of it."""
-    chosen = views.threshold_of(document)
+    chosen = threshold_of(document)
     if chosen is None:
         yield (
             "No threshold has an estimated share of false discoveries of at most "
@@ -328,13 +372,11 @@ def threshold_words(document: Document) -> Iterator[str]:
     method, threshold = chosen
     said = f"The dashed line is the threshold {threshold:.4f} of {method_words(document, method)}"
     if method != document["rule"]:
-        said += (
-            f"; the primary rule, {method_words(document, document['rule'])}, has no such threshold"
-        )
+        said += f"; the primary rule, {method_words(document, document['rule'])}, does not use it"
     yield said + "."
     below = [row for row in views.curve(document) if row["threshold"] < threshold]
     estimate = below[-1].get(method) if below else None
-    if estimate is not None and views.complete(document):
+    if estimate is not None:
         yield (
             "It is the size of a tested descriptor, the smallest that the limit q allows: at the "
             f"next smaller one the estimate is {estimate:.0%}."

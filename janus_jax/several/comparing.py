@@ -215,7 +215,9 @@ def _differences(pairs: Sequence[tuple[Asked, Asked]]) -> list[_Difference]:
             continue
         name = pair_name(a.name, b.name)
         notes = (f"an error is an example that {a.name} gets wrong and {b.name} right",)
-        examples = replace(a.prepared.examples, errors=errors, missing=0, notes=notes)
+        examples = replace(
+            a.prepared.examples, errors=errors, missing=0, notes=notes, models=(a.name, b.name)
+        )
         plan = replace(a.plan, error=name, correct=None, score=None, pass_at=None)
         prepared = for_outcome(a.prepared, examples, name, plan)
         # Of a model's own outcome its selection says nothing; here it is one of those not used.

@@ -33,7 +33,11 @@ def with_outcomes(table: Table, plan: Plan) -> tuple[Table, Plan]:
         name of a column and so are the names in it.
     """
     text = plan.outcome_column
-    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True))]
+    names = [
+        # Blanks around a name are no part of it, unless it stands in quotes that hold them.
+        name if name in table.columns else name.strip()
+        for name in next(csv.reader([text], skipinitialspace=True))
+    ]
     if text in table.columns:
         if len(names) > 1 and all(name in table.columns for name in names):
             raise InputError(

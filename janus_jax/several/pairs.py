@@ -34,9 +34,10 @@ def pairs(
     differences
         What one of two models gets wrong and the other right, both ways.
     plan
-        Where rows come in clusters there are no intervals. Where there are strata, the difference
-        of the adjusted lifts, by which the two outcomes are screened, stands beside the plain one,
-        whose interval there is.
+        Where rows come in clusters there are no intervals, nor without a holdout: the examples that
+        selected a slice cannot tell how large its difference is. Where there are strata, the
+        difference of the adjusted lifts, by which the two outcomes are screened, stands beside the
+        plain one, whose interval there is.
 
     Returns
     -------
@@ -67,7 +68,7 @@ def _found(
         wrong: dict[str, dict[str, Any]] = {one.wrong: _only_wrong(one, g) for one in (ahead, back)}
         on, off = ((wrong[ahead.wrong][side], wrong[back.wrong][side]) for side in ("on", "off"))
         low = high = None
-        if plan.cluster is None and size.on and size.off:
+        if plan.cluster is None and model.prepared.has_holdout and size.on and size.off:
             low, high = paired_difference(*on, size.on, *off, size.off)
         net = (
             Fraction(on[0] - on[1], size.on) - Fraction(off[0] - off[1], size.off)

@@ -7,13 +7,18 @@ from typing import Any, Final
 
 from janus_jax.cells import IN_TABLE, called, number
 from janus_jax.ranking import FINDINGS
-from janus_jax.report import Document, read_split
+from janus_jax.verdict import Document, read_split
 
 
 def disagree_words(document: Document) -> str:
     """What the slices where two models disagree say, and how to read their table."""
     split = read_split(document)
-    if document["data"]["clusters"] is not None:
+    if document["data"]["holdout"] is None:
+        clear = (
+            ". There is no holdout: the examples that selected these slices cannot tell how large "
+            "it is, so it has no interval and neither is said to lose ground."
+        )
+    elif document["data"]["clusters"] is not None:
         clear = (
             ". Where rows come in clusters it has no interval, since rows of a cluster are not "
             "independent, so neither is said to lose ground."
@@ -117,6 +122,11 @@ def loses_ground(pair: Sequence[str], finding: Mapping[str, Any]) -> str | None:
     if min(ends) > 0:
         return first
     return second if max(ends) < 0 else None
+
+
+def judged(findings: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether there is an interval to tell by who loses ground, for any of these slices."""
+    return any(finding["difference"]["low"] is not None for finding in findings)
 
 
 def clear_losses(document: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:

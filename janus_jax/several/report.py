@@ -13,16 +13,12 @@ from janus_jax.markdown import escaped, sentence, table_lines
 from janus_jax.report import (
     FINDINGS_COLUMNS,
     STATUS_WORDS,
-    Document,
     answer,
-    by_chance_text,
     chosen,
     finding_rows,
     planned_words,
     ran_on,
-    read_split,
     rule_words,
-    selected,
     signed_name,
 )
 from janus_jax.several.found import KIND_WORDS, deciding_lift, found_words
@@ -32,10 +28,12 @@ from janus_jax.several.pairs_report import (
     PAIRS_WORDS,
     clear_losses,
     disagree_words,
+    judged,
     pairs_header,
     pairs_rows,
 )
 from janus_jax.terminal import console_for, print_answer, print_list, print_table
+from janus_jax.verdict import Document, by_chance_text, read_split, selected
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -87,7 +85,7 @@ def comparison_answer(document: Document) -> str:
     for name, short in models.items():
         own = [f for f in many["own"] if f["found_for"] == [name]]
         if own:
-            parts.append(f"{len(own)} for {short} alone{_named(own)}")
+            parts.append(f"{len(own)} for {_in_list(short)} alone{_named(own)}")
     parts += _loses_ground(document, models)
     return f"{len(models)} models on the same examples; " + "; ".join(parts)
 
@@ -99,12 +97,18 @@ def _loses_ground(document: Document, models: Mapping[str, str]) -> Iterator[str
         clear.setdefault((loser, winner), []).append(finding)
     for (loser, winner), found in itertools.islice(clear.items(), _PAIRS):
         slices = "1 slice" if len(found) == 1 else f"{len(found)} slices"
-        yield f"{models[loser]} loses ground to {models[winner]} in {slices}{_named(found)}"
-    if len(clear) > _PAIRS:
-        yield f"and so do {len(clear) - _PAIRS} more pairs of models"
-    found = sum(len(pair["findings"]) for pair in document["pairs"])
+        loses = f"{_in_list(models[loser])} loses ground to {_in_list(models[winner])}"
+        if not any(finding["only_wrong"][loser]["on"] for finding in found):
+            # Whoever is never wrong alone there is no worse there; it has lost a lead.
+            loses = f"{_in_list(models[winner])} catches up with {_in_list(models[loser])}"
+        yield f"{loses} in {slices}{_named(found)}"
+    more = len(clear) - _PAIRS
+    if more > 0:
+        yield f"and so {'does 1 more pair' if more == 1 else f'do {more} more pairs'} of models"
+    found = [finding for pair in document["pairs"] for finding in pair["findings"]]
     if found and not clear:
-        yield f"{found} where two of them disagree, and none where one clearly loses ground"
+        none = ", and none where one clearly loses ground" if judged(found) else ""
+        yield f"{len(found)} where two of them disagree{none}"
 
 
 def _both_ways(finding: Mapping[str, Any], document: Document) -> str:
@@ -186,7 +190,7 @@ def models_rows(document: Document) -> list[list[str]]:
 
 def shown_pair(entry: Mapping[str, Any], models: Mapping[str, str]) -> str:
     """What a difference is called in tables."""
-    return f"{models[entry['wrong']]} wrong, {models[entry['right']]} right"
+    return f"{_in_list(models[entry['wrong']])} wrong, {_in_list(models[entry['right']])} right"
 
 
 def _audit_row(name: str, entry: Mapping[str, Any]) -> list[str]:
@@ -194,7 +198,7 @@ def _audit_row(name: str, entry: Mapping[str, Any]) -> list[str]:
     if audit is None:
         return [name, entry["reason"], *("-" for _ in MODELS_HEADER[2:])]
     chosen = selected(audit)
-    errors, fewer = entry["errors"], _fewer(entry)
+    errors = entry["errors"]
     return [
         name,
         str(errors["discovery"]),
@@ -202,20 +206,15 @@ def _audit_row(name: str, entry: Mapping[str, Any]) -> list[str]:
         str(len(chosen)),
         by_chance_text(audit) or "-",
         str(sum(d["status"] == "confirmed" for d in chosen)) if audit["data"]["holdout"] else "-",
-        ", ".join(f"{signed_name(d, fewer)}: {STATUS_WORDS[d['status']]}" for d in chosen[:1])
+        ", ".join(f"{signed_name(d, audit)}: {STATUS_WORDS[d['status']]}" for d in chosen[:1])
         or "-",
     ]
-
-
-def _fewer(entry: Mapping[str, Any]) -> str:
-    """What a negative lift means: a difference is no error, and happens less often."""
-    return "less often" if "wrong" in entry else "fewer errors"
 
 
 def audit_answer(entry: Mapping[str, Any]) -> str:
     """What the audit of a model or a difference came to."""
     audit = entry["audit"]
-    return answer(audit, _fewer(entry)) if audit else f"not audited: {entry['reason']}"
+    return answer(audit) if audit else f"not audited: {entry['reason']}"
 
 
 CO_ERROR: Final = "wrong, and no other"
