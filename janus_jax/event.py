@@ -89,7 +89,7 @@ def _alone(wrong: str, right: str) -> Event:
         differs=f"it happens more, or less, often than elsewhere that {only}",
         ways=("more often in", "less often in"),
         fewer="less often",
-        title=(f"Where {only}: ", ""),
+        title=(f"Where the errors of {wrong} that {right} does not make concentrate: ", ""),
         rate="how often",
     )
 

@@ -52,7 +52,7 @@ def demanded(document: Document) -> float | None:
         return document["screen"].get(rule, {"threshold": None})["threshold"]
     if rule == "fixed_lift":
         return float(FIXED_LIFT)
-    return document["methods"][rule]["floor"] if rule == "fixed_floor" else None
+    return document["screen"][rule]["floor"] if rule == "fixed_floor" else None
 
 
 def statistic_of(document: Document) -> str:
@@ -107,31 +107,29 @@ def by_chance_words(document: Document) -> str | None:
 
 
 def close(document: Document) -> list[tuple[dict[str, Any], str]]:
-    """Findings that one example more or less would undo, and in which split.
+    """Findings that a single example would undo, and the split in which.
 
-    A finding is one where a single error less in its slice (one more, where its lift is negative)
-    would have left it below the gate, or below the threshold with all else as it was. Only plain
-    lifts are judged so; None of those adjusted for strata.
+    A single error less in its slice (one more, where its lift is negative), and its lift would be
+    below the gate, or below the fixed size that the rule demands. A threshold that the data choose
+    is none of these: it lies on the smallest selected descriptor, and would move with it. Only
+    plain lifts are judged so.
     """
     if document["plan"]["strata"] is not None:
         return []
-    gate = Fraction(str(document["plan"]["min_holdout_lift"]))
-    bar = demanded(document) if statistic_of(document) == "lift" else None
-    found: list[tuple[dict[str, Any], str]] = []
-    for d in ranked(document):
-        if d["status"] not in FINDINGS:
-            continue
-        if d["holdout"] and _one_less(d["holdout"]) < gate:
-            found.append((d, "holdout"))
-        elif bar is not None and float(_one_less(d["discovery"])) < bar:
-            found.append((d, "discovery"))
-    return found
+    bars = {"holdout": Fraction(str(document["plan"]["min_holdout_lift"]))}
+    if document["rule"] == "fixed_lift":
+        bars["discovery"] = FIXED_LIFT
+    return [
+        (d, split)
+        for d in ranked(document)
+        if d["status"] in FINDINGS
+        for split, bar in bars.items()
+        if d[split] and _one_less(d[split]) < bar
+    ]
 
 
 def _one_less(part: Mapping[str, Any]) -> Fraction:
-    """The size of a lift with one example in the slice the other way; 0 for one that turns."""
-    inside, outside = Fraction(part["errors_on"], part["on"]), Fraction(0)
-    if part["off"]:
-        outside = Fraction(part["errors_off"], part["off"])
-    way = 1 if inside > outside else -1
-    return max(Fraction(0), way * (inside - outside) - Fraction(1, part["on"]))
+    """The size of a lift with one example in the slice the other way."""
+    outside = Fraction(part["errors_off"], part["off"]) if part["off"] else Fraction(0)
+    lift = Fraction(part["errors_on"], part["on"]) - outside
+    return abs(lift) - Fraction(1, part["on"])

@@ -11,6 +11,7 @@ from janus_jax.event import event_of
 from janus_jax.html import charts, views, wording
 from janus_jax.html.drawing import Drawing, draw
 from janus_jax.html.marks import PAGE
+from janus_jax.plan import FIXED_LIFT
 from janus_jax.plans.proposed import JUDGED_HEADER, judged_answer, judged_rows
 from janus_jax.report import (
     METHOD_HEADER,
@@ -335,7 +336,7 @@ def _bar(document: Document) -> str:
         return "which has to reach the threshold"
     size = demanded(document)
     if document["rule"] == "fixed_lift" or size is None:
-        return f"which has to reach {size}"
+        return f"which has to reach {float(FIXED_LIFT):.2f}"
     return f"which has to exceed the floor of {size:.4f}"
 
 

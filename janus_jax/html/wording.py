@@ -297,7 +297,7 @@ def screened(document: Document) -> str | None:
         else ""
     )
     return (
-        f"The screen selected {counted(count, 'descriptor')}. Had none of the {tested:,} tested to "
+        f"The screen selected {counted(count, 'descriptor')}. If none of the {tested:,} tested had to "
         f"do with errors, {chance} would still reach the threshold that was chosen here{passing}. "
         "(How often the rule selects anything where there is nothing to find is another question, "
         "since it would then choose another threshold, or none: a replay answers it.)"

@@ -163,7 +163,9 @@ def test_what_chance_alone_would_select_stands_in_the_answer(
     run = cli.call("audit", *GSM8K, *cli.FAST, "--rule", rule, "--json", "-")
     screen = cli.parse(run.out)["screen"]
     said = cli.call("audit", *GSM8K, *cli.FAST, "--rule", rule).out.splitlines()[0]
-    found = re.search(r"selected on discovery \(about ([\d.]+) by chance alone\)", said)
+    found = re.search(
+        r"selected on discovery \(about ([\d.]+) by chance alone at this threshold\)", said
+    )
     if expected is None:
         assert found is None
         assert "by chance" not in said
