@@ -297,8 +297,8 @@ def screened(document: Document) -> str | None:
         else ""
     )
     return (
-        f"The screen selected {counted(count, 'descriptor')}. If none of the {tested:,} tested had to "
-        f"do with errors, {chance} would still reach the threshold that was chosen here{passing}. "
+        f"The screen selected {counted(count, 'descriptor')}. If none of the {tested:,} tested had "
+        f"to do with errors, {chance} would still reach the threshold chosen here{passing}. "
         "(How often the rule selects anything where there is nothing to find is another question, "
         "since it would then choose another threshold, or none: a replay answers it.)"
     )

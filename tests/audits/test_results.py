@@ -139,8 +139,8 @@ def test_the_terminal_shows_the_answer_first_and_the_methods() -> None:
     assert run.status == 0
     first = run.out.splitlines()[0]
     assert re.match(
-        r"13 of 16 descriptors selected on discovery \(about 1\.2 by chance alone\), 7 confirmed "
-        r"on holdout: sol_words > 48, ",
+        r"13 of 16 descriptors selected on discovery \(about 1\.2 by chance alone at this "
+        r"threshold\), 7 confirmed on holdout: sol_words > 48, ",
         first,
     )
     assert "Procedure A, exact limit *" in run.out

@@ -93,7 +93,7 @@ def test_no_decoy_of_few_is_no_estimate(decoys: int, said: str | None) -> None:
     assert ("by chance alone" in repr(result)) == (said is not None)
     if said:
         assert f"({said} by chance alone at this threshold)" in repr(result)
-        assert f"{said} would still reach the threshold that was chosen here" in text
+        assert f"{said} would still reach the threshold chosen here" in text
     else:
         assert "would still reach the threshold" not in text
 
@@ -102,7 +102,7 @@ def test_the_number_by_chance_is_of_the_chosen_threshold() -> None:
     text = shown(made.document("gsm8k"))
     assert (
         "The screen selected 13 descriptors. If none of the 16 tested had to do with errors, about "
-        "1.2 would still reach the threshold that was chosen here"
+        "1.2 would still reach the threshold chosen here"
     ) in text
 
 
