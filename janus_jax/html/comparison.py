@@ -12,6 +12,7 @@ from janus_jax.html.drawing import Drawing, draw
 from janus_jax.html.marks import LIGHT, PAGE, ROW, Colours, Spec, chart, rows_axis, rule_at, tooltip
 from janus_jax.report import STATUS_WORDS, interval, rule_words
 from janus_jax.several.found import KIND_WORDS, deciding_lift, found_words
+from janus_jax.several.naming import short_names
 from janus_jax.several.pairs_report import (
     PAIRS_WORDS,
     clear_losses,
@@ -32,7 +33,6 @@ from janus_jax.several.report import (
     models_rows,
     not_used,
     pairs_caption,
-    short_names,
     shown_pair,
     sizes,
 )

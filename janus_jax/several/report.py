@@ -23,6 +23,7 @@ from janus_jax.report import (
 )
 from janus_jax.several.found import KIND_WORDS, deciding_lift, found_words
 from janus_jax.several.merging import said_once
+from janus_jax.several.naming import in_list, short_names
 from janus_jax.several.pairs_report import (
     PAIRS_LEFT_OUT,
     PAIRS_WORDS,
@@ -41,20 +42,6 @@ if TYPE_CHECKING:
 _SHOWN: Final = 40  # findings listed before "... more"
 _PATTERNS: Final = 16  # patterns of co-errors, and slices where two models disagree, likewise
 _PAIRS: Final = 3  # pairs of models that the answer names
-
-
-def short_names(document: Document) -> dict[str, str]:
-    """What each model is called in tables: without the words that all their names begin with.
-
-    ``correct_gpt4`` and ``correct_claude`` are ``gpt4`` and ``claude``.
-    """
-    names = [model["name"] for model in document["models"]]
-    alike = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*names, strict=False))
-    shared = "".join(column[0] for column in alike)
-    begin = max((shared.rfind(mark) for mark in "_-/.: ="), default=-1) + 1
-    if begin in map(len, names):  # nothing would be left of one
-        begin = 0
-    return {name: called(name[begin:]) for name in names}
 
 
 def comparison_answer(document: Document) -> str:
@@ -85,7 +72,7 @@ def comparison_answer(document: Document) -> str:
     for name, short in models.items():
         own = [f for f in many["own"] if f["found_for"] == [name]]
         if own:
-            parts.append(f"{len(own)} for {_in_list(short)} alone{_named(own)}")
+            parts.append(f"{len(own)} for {in_list(short)} alone{_named(own)}")
     parts += _loses_ground(document, models)
     return f"{len(models)} models on the same examples; " + "; ".join(parts)
 
@@ -97,10 +84,10 @@ def _loses_ground(document: Document, models: Mapping[str, str]) -> Iterator[str
         clear.setdefault((loser, winner), []).append(finding)
     for (loser, winner), found in itertools.islice(clear.items(), _PAIRS):
         slices = "1 slice" if len(found) == 1 else f"{len(found)} slices"
-        loses = f"{_in_list(models[loser])} loses ground to {_in_list(models[winner])}"
+        loses = f"{in_list(models[loser])} loses ground to {in_list(models[winner])}"
         if not any(finding["only_wrong"][loser]["on"] for finding in found):
             # Whoever is never wrong alone there is no worse there; it has lost a lead.
-            loses = f"{_in_list(models[winner])} catches up with {_in_list(models[loser])}"
+            loses = f"{in_list(models[winner])} catches up with {in_list(models[loser])}"
         yield f"{loses} in {slices}{_named(found)}"
     more = len(clear) - _PAIRS
     if more > 0:
@@ -190,7 +177,7 @@ def models_rows(document: Document) -> list[list[str]]:
 
 def shown_pair(entry: Mapping[str, Any], models: Mapping[str, str]) -> str:
     """What a difference is called in tables."""
-    return f"{_in_list(models[entry['wrong']])} wrong, {_in_list(models[entry['right']])} right"
+    return f"{in_list(models[entry['wrong']])} wrong, {in_list(models[entry['right']])} right"
 
 
 def _audit_row(name: str, entry: Mapping[str, Any]) -> list[str]:
@@ -232,18 +219,13 @@ def co_error_rows(document: Document) -> list[list[str]]:
     def who(wrong: tuple[str, ...]) -> str:
         if len(wrong) in (0, len(models)):
             return "all" if wrong else "none"
-        return ", ".join(_in_list(models[name]) for name in wrong)
+        return ", ".join(in_list(models[name]) for name in wrong)
 
     ordered = sorted(counts.items(), key=lambda item: -sum(item[1].values()))
     return [
         [who(wrong), *(str(by_part.get(part, 0)) for part in document["co_errors"])]
         for wrong, by_part in ordered
     ]
-
-
-def _in_list(name: str) -> str:
-    """A name among names with commas between them, where "all" and "none" mean more than one."""
-    return f"'{name}'" if name in ("all", "none") or ", " in name else name
 
 
 def not_used(document: Document) -> list[dict[str, str]]:

@@ -124,7 +124,8 @@ class Comparison(Result):
         from janus_jax.files import RESULT_FILES, folder_named, write_whole, writing
         from janus_jax.folders import folder_names, former_folders, remove_former
         from janus_jax.html.comparison import comparison_page
-        from janus_jax.several.report import comparison_csv, short_names, shown_pair
+        from janus_jax.several.naming import short_names
+        from janus_jax.several.report import comparison_csv, shown_pair
 
         target = folder_named(folder, "write")
         audits = {**self.audits, **self.differences}

@@ -163,7 +163,7 @@ def test_a_side_that_is_empty_in_discovery_is_said_of_each_outcome() -> None:
         said for said in result.document["warnings"] if "every" in said or "no disc" in said
     ] == [
         "m1: every discovery example is right: no descriptor can be selected",
-        "'m1 wrong, m0 right'; 'm1 wrong, m2 right': no discovery example counts as an error here: "
+        "'m1 wrong, m0 right', 'm1 wrong, m2 right': no discovery example counts as an error here: "
         "no descriptor can be selected",
     ]
     table["right"] = table["right"].mask(table.model == "m1", 1)
