@@ -51,6 +51,8 @@ def _report(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         raise InputError("--out is empty: name a file")
     documents = [(name, _read(name)) for name in options.files]
 
+    from jinja2 import UndefinedError
+
     from janus_jax.html.comparison import comparison_page
     from janus_jax.html.page import page
     from janus_jax.html.together import is_comparison, same_design, together
@@ -65,7 +67,10 @@ def _report(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     try:
         text = comparison_page(documents[0][1]) if several else page(**found)
         other = "power" in found and not same_design(found["audit"], found["power"])
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+    except (
+        *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError),
+        UndefinedError,
+    ) as error:
         # What these hold was checked at the top only; a file damaged deeper is no fault of ours.
         raise InputError(
             f"{', '.join(options.files)}: cannot be shown ({type(error).__name__}: {error}), so "

@@ -192,9 +192,13 @@ def test_wrong_places_are_refused_in_python_too(tmp_path: Path, case: str) -> No
     assert (tmp_path / "mine.csv").read_text("utf-8") == "mine"
 
 
-def test_a_file_that_is_damaged_within_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["in Python", "in a template"])
+def test_a_file_that_is_damaged_within_is_named(where: str, tmp_path: Path) -> None:
     document = made.changed()
-    document["descriptors"] = 5
+    if where == "in Python":
+        document["descriptors"] = 5
+    else:
+        document["families"][0]["members"][0]["name"] = None
     file = made.write(tmp_path, "damaged.json", document)
     run = cli.call("report", file, "--out", tmp_path / "page.html")
     assert run.status == 2
