@@ -119,6 +119,7 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
         },
         "pages": pages,
         "findings": found,
+        "not_found": views.found_for_none(document),
         "differences": list(_differences(document)),
         "disagree": disagree_words(document),
         "pairs": {
@@ -337,11 +338,11 @@ def _lifts(
     return chart(colours, layers, ROW * len(findings), names, domain)
 
 
-def _differences(document: Document) -> Iterator[tuple[str, str]]:
+def _differences(document: Document) -> Iterator[tuple[str, str, bool]]:
     models = short_names(document)
     for entry in document["differences"]:
         said = audit_answer(entry)
         if entry["audit"]:
             errors = counted(sum(entry["errors"].values()), "such example")
             said = f"{errors}; {said}"
-        yield shown_pair(entry, models), f"{wording.sentence(said)}."
+        yield shown_pair(entry, models), f"{wording.sentence(said)}.", views.found_any(entry)

@@ -90,6 +90,7 @@ def _top(document: Document) -> dict[str, Any]:
     return {
         "eyebrow": f"janus-jax audit \u00b7 outcome {document['data']['outcome']['column']}",
         "function": "janus_jax.audit",
+        "outcome": document["data"]["outcome"]["column"],
         "title": wording.heading(document, event_of(document)),
         "answer": wording.plain(document),
         "technical": answer(document),

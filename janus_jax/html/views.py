@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from janus_jax.cells import number, printable
+from janus_jax.ranking import FINDINGS
 from janus_jax.report import STATUS_WORDS, interval, method_words, rate
 from janus_jax.verdict import Document, ranked, threshold_of
 
@@ -43,6 +44,24 @@ def spotlight(document: Document) -> tuple[str, list[dict[str, Any]]]:
         if shown := found(document, status):
             return status, shown
     return "nothing", []
+
+
+def found_for_none(document: Document) -> list[str]:
+    """Of a comparison: names of the descriptors that were tested and found for no model."""
+    findings = {finding["name"] for finding in document["findings"]}
+    tested = (
+        d["name"]
+        for model in document["models"]
+        for d in model["audit"]["descriptors"]
+        if d["status"] != "ineligible"
+    )
+    return [name for name in dict.fromkeys(tested) if name not in findings]
+
+
+def found_any(entry: Mapping[str, Any]) -> bool:
+    """Whether the audit of a model or a difference found anything; not where there is none."""
+    audit = entry["audit"]
+    return bool(audit) and any(d["status"] in FINDINGS for d in audit["descriptors"])
 
 
 def most(status: str) -> int:

@@ -149,6 +149,10 @@ def document(kind: str) -> Document:
             return janus_jax.audit(
                 GSM8K, **GSM8K_OUTCOME, strata="question_type", statistic="z", **OPTIONS
             ).to_dict()
+        case "livecodebench strata":
+            return janus_jax.audit(
+                LIVECODEBENCH, correct="correct_o1preview", strata="difficulty", **OPTIONS
+            ).to_dict()
         case "log":
             (file,) = LOG.glob("samples_agieval_lsat_ar_local_*.jsonl")
             return janus_jax.audit(
@@ -184,6 +188,8 @@ KINDS = (
 
 MODELS = ("correct_175b_verification", "correct_175b_finetuning", "correct_6b_verification")
 COMPARISONS = ("models", "hostile models")
+LONG = "m" * 300
+"""The name of a model that no line can hold."""
 
 
 @lru_cache
@@ -191,16 +197,37 @@ def comparison(kind: str) -> Document:
     """Several models on the same examples, see :data:`COMPARISONS`."""
     if kind == "models":
         return janus_jax.compare(GSM8K, correct=list(MODELS), **OPTIONS).to_dict()
+    if kind == "eight models":
+        return _eight()
     frame = pd.read_csv(GSM8K, dtype=str)[[*MODELS, "q_words", "n_steps", "has_percent"]]
+    if kind == "long model":
+        frame = frame.rename(columns={MODELS[0]: LONG})
+        return janus_jax.compare(frame, correct=[LONG, *MODELS[1:]], **OPTIONS).to_dict()
     frame.columns = [*HOSTILE[:3], *HOSTILE[3:6]]
     return janus_jax.compare(frame, correct=list(HOSTILE[:3]), **OPTIONS).to_dict()
+
+
+def _eight() -> Document:
+    """Eight models with all their differences; nothing is found in "coin" for any of them."""
+    rng = np.random.default_rng(8)
+    n = 500
+    frame = pd.DataFrame({"hard": rng.random(n) < 0.5, "coin": rng.random(n) < 0.5})
+    for i in range(8):
+        high = 0.2 if i % 3 == 0 else 0.6
+        frame[f"m{i}"] = rng.random(n) < np.where(frame["hard"], high, 0.3)
+    models = [f"m{i}" for i in range(8)]
+    return janus_jax.compare(frame, error=models, **OPTIONS).to_dict()
 
 
 @lru_cache
 def text(kind: str) -> str:
     """The page of a kind; "full" is gsm8k with all its panels."""
-    if kind in COMPARISONS:
+    if kind in (*COMPARISONS, "long model"):
         return comparison_page(comparison(kind))
+    if kind == "eight models":
+        whole = comparison(kind)
+        entries = [entry for entry in (*whole["models"], *whole["differences"]) if entry["audit"]]
+        return comparison_page(whole, [(f"#{entry['name']}", entry["name"]) for entry in entries])
     if kind == "full":
         return page(document("gsm8k"), **beside())
     return page(document(kind))

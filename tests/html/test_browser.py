@@ -87,7 +87,15 @@ def test_nothing_is_requested_and_nothing_complains(
 
 @pytest.mark.parametrize(
     "kind",
-    ["full", "hostile", "livecodebench", "empty library", "clusters", *made.COMPARISONS],
+    [
+        "full",
+        "hostile",
+        "livecodebench",
+        "empty library",
+        "clusters",
+        *made.COMPARISONS,
+        "long model",
+    ],
 )
 def test_a_phone_does_not_scroll_sideways(browser: Browser, folder: Path, kind: str) -> None:
     with opened(browser, folder, kind, PHONE) as shown:
@@ -105,6 +113,37 @@ def test_a_phone_does_not_scroll_sideways(browser: Browser, folder: Path, kind: 
             " * Math.hypot(t.getScreenCTM().a, t.getScreenCTM().b))"
         )
         assert min(live, default=12) >= 10  # labels are not shrunk beyond reading
+
+
+@pytest.mark.parametrize(
+    ("kind", "table"),
+    [
+        ("gsm8k", "#tested-table"),
+        ("gsm8k", "#findings table"),
+        ("many", "#tested-table"),
+        ("eight models", "#findings-table"),
+        ("eight models", "#differences table"),
+    ],
+)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_keeps_the_names_of_rows_in_sight(
+    browser: Browser, folder: Path, kind: str, table: str, scheme: str
+) -> None:
+    with opened(browser, folder, kind, {**PHONE, "color_scheme": scheme}) as shown:
+        place = shown.page.locator(table).first
+        place.scroll_into_view_if_needed()
+        before, after, scrolled, ground = place.evaluate("""(table) => {
+          const [box, head] = [table.closest('.scroll'), table.tBodies[0].rows[0].cells[0]];
+          const at = () => { const r = head.getBoundingClientRect(); return [r.left, r.right]; };
+          const before = at();
+          box.scrollLeft = 250;
+          return [before, at(), box.scrollLeft, getComputedStyle(head).backgroundColor];
+        }""")
+        assert scrolled > 100
+        assert after == before
+        assert after[1] - after[0] <= 0.4 * 375
+        # Nothing shines through it.
+        assert ground == shown.value("getComputedStyle(document.body).backgroundColor")
 
 
 def test_without_scripts_all_is_there(browser: Browser, folder: Path) -> None:
@@ -165,14 +204,17 @@ def test_tables_sort_by_number_and_by_text(browser: Browser, folder: Path) -> No
             page.get_by_role("button", name=title, exact=True).click()
 
         ranked = names()
-        press("discovery lift")
-        assert names() == sorted(ranked, key=lambda name: -lifts[name])
+        press("discovery lift")  # large differences first, whichever their sign
+        assert names() == sorted(ranked, key=lambda name: -abs(lifts[name]))
         assert (
             page.locator("#tested-table th[aria-sort]").get_attribute("aria-sort") == "descending"
         )
         press("discovery lift")
         # Turned round, but equal numbers stay in the order they have.
-        assert [lifts[name] for name in names()] == sorted(lifts.values())
+        assert [abs(lifts[name]) for name in names()] == sorted(map(abs, lifts.values()))
+        assert min(lifts.values()) < 0 < max(lifts.values())
+        button = page.get_by_role("button", name="discovery lift", exact=True)
+        assert button.get_attribute("title") == "Sorts by size, whichever the sign"
         press("p exact")  # the smallest one first
         p_values = {d["name"]: float(f"{d['p_exact']:.1e}") for d in tested}
         assert [p_values[name] for name in names()] == sorted(p_values.values())
@@ -191,6 +233,23 @@ def test_tables_sort_by_number_and_by_text(browser: Browser, folder: Path) -> No
         page.get_by_role("button", name="p BH", exact=True).focus()
         page.keyboard.press("Enter")
         assert page.locator("#tested-table th[aria-sort]").inner_text().startswith("p BH")
+
+
+def test_statuses_sort_from_found_to_not_found(browser: Browser, folder: Path) -> None:
+    with opened(browser, folder, "gsm8k") as shown:
+        page = shown.page
+        page.get_by_role("button", name="p exact", exact=True).click()
+        button = page.get_by_role("button", name="status", exact=True)
+        button.focus()
+        order = {"confirmed": 0, "not replicated": 1, "not selected": 2}
+        for direction, turned in (("ascending", False), ("descending", True)):
+            page.keyboard.press("Enter")
+            cells = page.locator("#tested-table td:nth-child(2)").all_inner_texts()
+            ranks = [order[cell[2:].strip()] for cell in cells]
+            assert len(set(ranks)) == 3
+            assert ranks == sorted(ranks, reverse=turned)
+            head = page.locator("#tested-table th[aria-sort]")
+            assert head.get_attribute("aria-sort") == direction
 
 
 def test_tables_are_searched_and_filtered(browser: Browser, folder: Path) -> None:
@@ -276,8 +335,35 @@ def test_it_prints_with_everything_open(
         assert not shown.page.locator("#chart-forest .live").is_visible()
 
 
+TOO_WIDE = """(width) => Array.from(document.querySelectorAll('table'), (table) => {
+  const cells = Array.from(table.querySelectorAll('th, td'));
+  const right = Math.max(...[table, ...cells].map((each) => each.getBoundingClientRect().right));
+  const cut = cells.filter((c) => c.scrollWidth > c.clientWidth + 1).map((c) => c.textContent);
+  return [table.caption.textContent, right, cut];
+}).filter(([, right, cut]) => right > width + 1 || cut.length)"""
+"""Tables that paper of a width would cut, and text that stands out of its cell."""
+
+SMALLEST = """() => Math.min(...Array.from(document.querySelectorAll('th, td, th small, td small'),
+  (cell) => parseFloat(getComputedStyle(cell).fontSize)))"""
+
+
 @pytest.mark.parametrize(
-    "kind", ["full", "hostile", "nothing found", "empty library", *made.COMPARISONS]
+    "kind",
+    ["gsm8k", "livecodebench strata", "many", "hostile", "models", "eight models", "long model"],
+)
+def test_paper_cuts_no_table(browser: Browser, folder: Path, kind: str) -> None:
+    with opened(browser, folder, kind) as shown:
+        shown.page.emulate_media(media="print")
+        shown.value("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        for paper in (210, 215.9):  # A4 and US Letter, millimetres
+            width = int((paper - 2 * 14) / 25.4 * 96)
+            shown.page.set_viewport_size({"width": width, "height": 900})
+            assert shown.value(f"({TOO_WIDE})({width})") == []
+        assert shown.value(f"({SMALLEST})()") >= 5.5 / 72 * 96
+
+
+@pytest.mark.parametrize(
+    "kind", ["full", "hostile", "nothing found", "empty library", *made.COMPARISONS, "eight models"]
 )
 @pytest.mark.parametrize("options", [DESK, DARK, PHONE], ids=["light", "dark", "phone"])
 def test_nobody_is_kept_out(browser: Browser, folder: Path, kind: str, options: Any) -> None:

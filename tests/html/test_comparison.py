@@ -188,7 +188,7 @@ def test_the_table_sorts_and_filters(browser: Browser, tmp_path: Path, kind: str
             "Array.from(document.querySelectorAll('#findings-table tbody tr'),"
             " (r) => parseFloat(r.cells[2].textContent))"
         )
-        assert cells == sorted(cells, reverse=True)
+        assert cells == sorted(cells, key=abs, reverse=True)
         kinds = {finding["kind"] for finding in made.comparison(kind)["findings"]}
         for key in kinds:
             shown.page.select_option("#status", key)
@@ -201,6 +201,61 @@ def test_the_table_sorts_and_filters(browser: Browser, tmp_path: Path, kind: str
             "#chart-lifts .live svg path[aria-label], #chart-lifts .live svg .mark-symbol path"
         ).first.hover(force=True)
         assert shown.said == []
+
+
+def test_what_is_found_for_no_model_can_be_searched_for(browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, tmp_path, "eight models", DESK) as shown:
+        page = shown.page
+        elsewhere = page.locator("a.elsewhere")
+        assert elsewhere.is_hidden()
+        page.get_by_label("Search names").fill("COIN")
+        assert page.locator("output").inner_text() == "0 of 1 shown"
+        assert elsewhere.inner_text() == "1 more tested, and found for no model"
+        name = page.locator("#not-found li").get_by_text("coin", exact=True)
+        assert name.is_hidden()
+        elsewhere.click()
+        assert name.is_visible()
+        page.get_by_label("Search names").fill("hard")
+        assert elsewhere.is_hidden()
+
+
+def test_many_differences_are_folded_and_every_link_is_an_item_of_its_own() -> None:
+    document = made.comparison("eight models")
+    read = Read(made.text("eight models"))
+    models = [entry["name"] for entry in document["models"]]
+    pairs = [entry for entry in document["differences"] if entry["audit"]]
+    assert len(pairs) > 12
+    links = {"".join(a.itertext()): a for a in read.with_id("models").iter() if a.tag == "a"}
+    assert list(links) == [*models, *(entry["name"] for entry in pairs)]
+    items = ["".join(li.itertext()) for li in read.with_id("models").iter() if li.tag == "li"]
+    assert [item for item in items if item in links] == list(links)
+    folded = [
+        "".join(a.itertext())
+        for details in read.with_id("models").iter("details")
+        for a in details.iter("a")
+    ]
+    assert folded == [entry["name"] for entry in pairs]
+    # Of the differences themselves those in which something was found come first.
+    found = [
+        any(d["status"] == "confirmed" for d in entry["audit"]["descriptors"])
+        if entry["audit"]
+        else False
+        for entry in document["differences"]
+    ]
+    told = ["".join(dd.itertext()) for dd in read.with_id("differences").iter("dd")]
+    nothing = ["0 confirmed" in said or "confirmed" not in said for said in told]
+    assert len(told) == len(found)
+    assert [not empty for empty in nothing] == sorted(found, reverse=True)
+
+
+def test_titles_of_tabs_say_what_the_page_is_about() -> None:
+    of_models = "175b_verification, 175b_finetuning, 6b_verification: where the errors of"
+    assert (Read(made.text("models")).all("title")[0].text or "").startswith(of_models)
+    many = Read(made.text("long model")).all("title")[0].text or ""
+    assert many.startswith("3 models: where the errors of")
+    one = Read(made.text("gsm8k")).all("title")[0].text or ""
+    source = "gsm8k_openai_4models.csv"
+    assert one == f"correct_175b_verification: where the errors of {source} concentrate"
 
 
 def test_the_page_is_made_again_from_its_json(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@
   const NUMBER = /^<?([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)/;
   const FRACTION = /^(\d+)\/(\d+)/;
 
+  const STATUSES = ["confirmed", "selected", "not_replicated", "not_selected"];
+
   function key(cell, numeric) {
     const text = cell.textContent.trim();
     if (!numeric) return text.toLowerCase();
@@ -14,18 +16,23 @@
   }
 
   function sort(table, head) {
-    const numeric = head.classList.contains("num");
+    const [by, numeric] = [head.dataset.sort, head.classList.contains("num")];
     const before = head.getAttribute("aria-sort");
     const small = /^p /.test(head.textContent.trim()); // of p-values the small ones come first
     const down = before ? before === "ascending" : numeric && !small;
     for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     const body = table.tBodies[0];
-    const keyed = Array.from(body.rows, (row) => [key(row.cells[head.cellIndex], numeric), row]);
+    const of = (row) => {
+      if (by === "status") return STATUSES.indexOf(row.dataset.status);
+      const found = key(row.cells[head.cellIndex], numeric);
+      return by === "size" && found !== null ? Math.abs(found) : found;
+    };
+    const keyed = Array.from(body.rows, (row) => [of(row), row]);
     const order = new Intl.Collator(undefined, { numeric: true });
     keyed.sort(([a], [b]) => {
       if (a === null || b === null) return (a === null) - (b === null); // unknown ones go last
-      const difference = numeric ? a - b : order.compare(a, b);
+      const difference = typeof a === "number" ? a - b : order.compare(a, b);
       return down ? -difference : difference;
     });
     body.replaceChildren(...keyed.map(([, row]) => row));
@@ -36,6 +43,7 @@
       const button = document.createElement("button");
       button.type = "button";
       button.append(...head.childNodes);
+      if (head.dataset.sort === "size") button.title = "Sorts by size, whichever the sign";
       button.addEventListener("click", () => sort(table, head));
       head.append(button);
     }
@@ -45,9 +53,15 @@
     const rows = Array.from(document.getElementById(form.dataset.table).tBodies[0].rows);
     const texts = rows.map((row) => row.cells[0].textContent.toLowerCase()); // name and reason
     const [search, status, said] = ["search", "status", "said"].map((n) => form.elements[n]);
-    const elsewhere = form.querySelector(".elsewhere"); // to what was not tested
-    const others = Array.from(document.querySelectorAll("#left-out tbody tr"),
-      (row) => row.textContent.toLowerCase());
+    // What else may have been meant: what was not tested, or not found.
+    const elsewhere = Array.from(form.querySelectorAll(".elsewhere"), (link) => {
+      const place = document.querySelector(link.hash);
+      link.addEventListener("click", () => {
+        for (const each of [place, ...place.querySelectorAll("details")]) each.open = true;
+      });
+      const others = Array.from(place.querySelectorAll("tbody tr, li"), (item) => item.textContent.toLowerCase());
+      return [link, others];
+    });
     const apply = () => {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
@@ -58,15 +72,12 @@
         shown += fits;
       });
       said.value = shown === rows.length ? `${rows.length} shown` : `${shown} of ${rows.length} shown`;
-      if (elsewhere) {
+      for (const [link, others] of elsewhere) {
         const more = others.filter((text) => words.every((word) => text.includes(word))).length;
-        elsewhere.hidden = !words.length || !more;
-        elsewhere.textContent = `${more} more in \u201cWhat was not tested\u201d`;
+        link.hidden = !words.length || !more;
+        link.textContent = `${more} ${link.dataset.said}`;
       }
     };
-    elsewhere?.addEventListener("click", () => {
-      for (const each of document.querySelectorAll("#left-out details")) each.open = true;
-    });
     form.addEventListener("input", apply);
     form.addEventListener("submit", (event) => event.preventDefault());
     form.hidden = false;
