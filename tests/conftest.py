@@ -39,7 +39,7 @@ def width_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
-PAGES = {"html", "several"}
+PAGES = {"docs", "html", "several"}
 """Folders whose tests are about pages as they are."""
 
 
