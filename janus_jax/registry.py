@@ -18,9 +18,11 @@ Nothing is imported before it is asked for.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import metadata
 from typing import Final, cast
 
@@ -157,13 +159,31 @@ def _candidates() -> dict[str, list[_Candidate]]:
         name: [_Candidate(metadata.EntryPoint(name, value, GROUP), _HOME)]
         for name, value in _BUILT_IN.items()
     }
-    installed = [
+    folders = tuple((folder, _changed(folder)) for folder in sys.path)
+    for candidate in _installed(folders):
+        known.setdefault(candidate.entry.name, []).append(candidate)
+    return known
+
+
+def _changed(folder: str) -> int | None:
+    """When something was last installed there, in nanoseconds."""
+    try:
+        return os.stat(folder or os.curdir).st_mtime_ns
+    except (OSError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=1)
+def _installed(_: tuple[tuple[str, int | None], ...]) -> list[_Candidate]:
+    """Entry points of the distributions in these folders.
+
+    To read those of every distribution takes longer than a small audit, which asks twice.
+    """
+    found = [
         _Candidate(entry, entry.dist.name if entry.dist else "an unnamed distribution")
         for entry in metadata.entry_points(group=GROUP)
     ]
-    for candidate in sorted(installed, key=lambda each: (each.entry.name, each.origin)):
-        known.setdefault(candidate.entry.name, []).append(candidate)
-    return known
+    return sorted(found, key=lambda each: (each.entry.name, each.origin))
 
 
 def _load(name: str, claims: list[_Candidate]) -> Backend:

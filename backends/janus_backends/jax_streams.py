@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike
 from janus_jax import streams
 
 
+# A function of its own is traced and lowered once for all calls in a kernel; XLA inlines them.
+@jax.jit
 def threefry2x32(k0: Array, k1: Array, x0: Array, x1: Array) -> tuple[Array, Array]:
     """:func:`janus_jax.streams.threefry2x32` with the rounds unrolled, so that XLA can fuse it."""
     schedule = (k0, k1, k0 ^ k1 ^ jnp.uint32(streams.PARITY))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,6 +25,7 @@ COLUMNS = (
 CHOSEN = tuple(word for name in COLUMNS for word in ("--descriptor", name))
 LISTS = ("threshold", "R", "D", "expected_exceedances", "mean_count")
 Bits = Sequence[int]
+Weighted = tuple[Fraction, float]
 
 
 def discovery() -> tuple[dict[str, Bits], Bits]:
@@ -35,19 +37,25 @@ def discovery() -> tuple[dict[str, Bits], Bits]:
     return {d.name: [d.member[r] for r in first] for d in made_of}, errors
 
 
-def tail(member: Bits, errors: Bits, statistic: str, limit: Fraction) -> float:
-    """P(statistic >= limit) when errors are shuffled: scipy's weights, comparisons in fractions."""
+@cache
+def law(member: tuple[int, ...], errors: tuple[int, ...], statistic: str) -> list[Weighted]:
+    """Every value of the statistic when errors are shuffled, and scipy's weight of it."""
     n, on, wrong = len(member), sum(member), sum(errors)
-    total = 0.0
+    found: list[Weighted] = []
     for a in range(max(0, on + wrong - n), min(on, wrong) + 1):
         distance = abs(Fraction(a) - Fraction(on * wrong, n))
         if statistic == "lift":
             value = distance * n / (on * (n - on))
         else:
             value = distance**2 / oracle.variance_errors_on(member, errors)
-        if value >= limit:
-            total += float(stats.hypergeom.pmf(a, n, on, wrong))
-    return total
+        found.append((value, float(stats.hypergeom.pmf(a, n, on, wrong))))
+    return found
+
+
+def tail(member: Bits, errors: Bits, statistic: str, limit: Fraction) -> float:
+    """P(statistic >= limit) when errors are shuffled; comparisons in fractions."""
+    weights = law(tuple(member), tuple(errors), statistic)
+    return sum(weight for value, weight in weights if value >= limit)
 
 
 def shown(statistic: str, value: Fraction) -> float:

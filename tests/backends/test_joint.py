@@ -132,8 +132,8 @@ def assert_all_same(left: list[Tally], right: list[Tally]) -> None:
         assert_same(one, other)
 
 
-@pytest.mark.parametrize("others", [1, 2, 3, 4])
-@pytest.mark.parametrize("clusters", [False, True])
+# JAX compiles anew for each; how many outcomes there are and how rows hang together are unrelated.
+@pytest.mark.parametrize(("others", "clusters"), [(1, False), (2, True), (3, False), (4, True)])
 @settings(max_examples=4, deadline=None, derandomize=True)
 @given(entropy=st.integers(0, 2**32))
 def test_both_backends_give_the_integers_of_the_definition(

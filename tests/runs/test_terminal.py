@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from janus_jax.paper import reproduce as reproducing
 from janus_jax.terminal import console_for, print_result, print_table
 from tests.audits import cli
 from tests.oracle import tables
@@ -156,6 +158,8 @@ def test_numbers_stay_whole_in_every_width(
     words: tuple[str | Path, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every table line fits, and every number on it is one that a wide terminal shows too."""
+    # The document is the same in every width, and takes seconds to make.
+    monkeypatch.setattr(reproducing, "reproduce", made_once(reproducing.reproduce))
     wide = set(re.findall(r"\S+", printed(words, 400, monkeypatch)))
     for width in (80, 60, 40):
         text = printed(words, width, monkeypatch)
@@ -167,6 +171,11 @@ def test_numbers_stay_whole_in_every_width(
             if not line.startswith("  "):
                 assert len(line) <= width, line
             assert set(line.split()) <= wide, line
+
+
+def made_once(make: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that makes its result when it is first called."""
+    return cache(lambda **options: make(**options))
 
 
 def printed(words: tuple[str | Path, ...], width: int, monkeypatch: pytest.MonkeyPatch) -> str:
