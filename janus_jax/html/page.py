@@ -142,9 +142,10 @@ def _split(part: Mapping[str, int], what: str) -> tuple[str, str]:
 
 
 def _outcome(document: Document) -> str:
-    defined = event_of(document).defined
     words = {
-        "error": defined or "true = wrong",
+        "error": "such an example is called an error here"
+        if event_of(document).defined
+        else "true = wrong",
         "correct": "true = right",
         "score": f"right from {document['plan'].get('outcome', {}).get('pass_at', '?')} up",
     }
