@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Final
@@ -71,18 +72,22 @@ def by_chance(document: Document) -> float | None:
     Its own estimate, in which no descriptor has to do with errors. The threshold is the one that
     this data chose: how often the rule selects anything where there is nothing, only replays tell,
     since it would then choose another threshold, or none. None for rules without such a threshold,
-    where it selected nothing, and where K literal decoys are too few to tell: none of them reached
-    it, and by that alone 3 L / K could still be expected (95%).
+    where it selected nothing, and where K literal decoys are too few to tell: fewer than
+    :data:`COUNTED` of them reached it, and it may well be more than :data:`FEWEST` for all that.
     """
     screen, rule = document["screen"], document["rule"]
     entry = screen.get(rule)
     if rule not in THRESHOLDS or not entry or entry["threshold"] is None:
         return None
     if rule == "decoys":
-        none_is_none = 3 * screen["L"] / entry["K"] < FEWEST
-        return screen["L"] * entry["D"] / entry["K"] if entry["D"] or none_is_none else None
+        d, each = entry["D"], screen["L"] / entry["K"]
+        most = (d + 3 * math.sqrt(d) + 3) * each  # 3 stands above 0, at 95%
+        return d * each if d >= COUNTED or most < FEWEST else None
     return entry["expected_exceedances" if rule == "decoys_exact" else "mean_count"]
 
+
+COUNTED: Final = 10
+"""Decoys that have to be counted for an estimate: fewer may be half or twice as many by chance."""
 
 FEWEST: Final = 0.1
 """Below it a number that is expected by chance is only said to be smaller."""

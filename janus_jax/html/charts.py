@@ -60,7 +60,7 @@ def forest(document: Document, colours: Colours = LIGHT) -> Spec | None:
     if held:
         told |= {"holdout": "holdout", "holdout 95%": "interval"}
     layers: list[Spec] = []
-    if held:
+    if held and document["plan"]["strata"] is None:  # else adjusted lifts have to pass it
         gate = float(document["plan"]["min_holdout_lift"])
         layers.append(
             {

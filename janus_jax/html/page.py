@@ -117,7 +117,9 @@ def _facts(document: Document) -> Iterator[tuple[str, str, str | None]]:
     if data["proposal_rows"]:
         yield "Proposal", f"{data['proposal_rows']:,}", "rows that proposed slices, not used here"
     left_out = len(views.found(document, "ineligible"))
-    more = f"{left_out:,} more were not eligible" if left_out else None
+    more = (
+        f"{left_out:,} more {'was' if left_out == 1 else 'were'} not eligible" if left_out else None
+    )
     yield "Descriptors tested", f"{document['screen']['L']:,}", more
     yield "Outcome", outcome["column"], _outcome(document)
     yield "Primary rule", rule_words(document), None

@@ -46,15 +46,14 @@ _READ = {
         "Each line is one finding. The dot is its lift in the holdout, the bar (where there is "
         "one) the 95% interval of that; the diamond is its lift in discovery, which won a "
         "selection and tends to be too large. Right of zero the slice has more errors than the "
-        "rest, left of it fewer; what lies in the shaded band would not pass the gate.",
+        "rest, left of it fewer{band}.",
     ),
     "not_replicated": (
         "Nothing was confirmed",
         "These descriptors stood out on the discovery split, but the holdout did not repeat it. "
         "They are not findings; the table says what each of them lacks.",
         "Diamonds are lifts in discovery, where these were picked; dots are the same lifts in the "
-        "holdout, with their 95% interval where there is one. A dot in the shaded band, or on the "
-        "other side of zero, does not pass the gate.",
+        "holdout, with their 95% interval where there is one.{zero}",
     ),
     "selected": (
         "Selected, but not confirmed",
@@ -66,8 +65,7 @@ _READ = {
         "Nothing stood out",
         "No descriptor was selected, which is a result. Below is what came nearest to it, for "
         "orientation. These are not findings: {demand}.",
-        "Diamonds are lifts in discovery, dots the same in the holdout, with their 95% interval "
-        "where there is one. None of these was selected.",
+        "Diamonds are lifts in discovery{dots}. None of these was selected.",
     ),
     "nothing": (
         "Nothing was tested",
@@ -83,6 +81,16 @@ def findings(document: Document) -> dict[str, Any]:
     title, first, caption = _READ[status]
     most = views.most(status)
     first = first.replace("{demand}", _not_met(document))
+    held, strata = document["data"]["holdout"] is not None, document["plan"]["strata"] is not None
+    band = "; what lies in the shaded band would not pass the gate"
+    dots = ", dots the same in the holdout, with their 95% interval where there is one"
+    zero = " A dot in the shaded band, or on the other side of zero, does not pass the gate."
+    for key, said in {
+        "band": "" if strata else band,  # of the adjusted lifts, which are not drawn
+        "zero": "" if strata else zero,
+        "dots": dots if held else "",
+    }.items():
+        caption = caption.replace(f"{{{key}}}", said)
     defined = event_of(document).defined
     definition = f"On this page {defined}." if defined else None
     intro = list(filter(None, (definition, first, wording.screened(document))))
@@ -95,12 +103,12 @@ def findings(document: Document) -> dict[str, Any]:
             f"The {most} that stood out most are shown; the other {len(shown) - most:,} are in the "
             "table of all descriptors."
         )
-    if document["plan"]["strata"] is not None and shown:
+    if strata and shown:
         intro.append(
             "Lifts here are the plain ones, which the intervals are of; those adjusted for the "
             "strata, which were judged, are in the table of all descriptors."
         )
-    held, clustered = document["data"]["holdout"] is not None, bool(document["data"]["clusters"])
+    clustered = bool(document["data"]["clusters"])
     header = ["descriptor", "discovery inside", "discovery outside", "discovery lift"]
     if held:
         header += ["holdout inside", "holdout outside", "holdout lift"]
@@ -241,6 +249,7 @@ def examples(document: Document) -> dict[str, Any] | None:
     if not found or not found["slices"]:
         return None
     slices, event = found["slices"], event_of(document)
+    held = document["data"]["holdout"] is not None
     for it in slices:
         it["said"] = f"{it['wrong']:,} {event.happened}, {it['right']:,} {event.others}"
         more = f"; {it['left_out']:,} more are not shown" if it["left_out"] else ""
@@ -248,8 +257,8 @@ def examples(document: Document) -> dict[str, Any] | None:
     header = [" / ".join(found["id"]) or "row", "split", "outcome", *found["columns"]]
     return {
         "intro": "Examples inside the slice of each selected descriptor: those "
-        f"{event.happens} first, and among them those of the holdout. Look at them: numbers say "
-        "where the errors are, examples may say what they are."
+        f"{event.happens} first{', and among them those of the holdout' if held else ''}. Look at "
+        "them: numbers say where the errors are, examples may say what they are."
         + (
             ""
             if found["columns"]
@@ -281,7 +290,8 @@ def tested(document: Document) -> dict[str, Any] | None:
     header = [_PLAINER.get(title, title) for title in header]
     statuses = [(key, sum(d["status"] == key for d in shown)) for key in STATUS_WORDS]
     held = document["data"]["holdout"] is not None
-    whole = "The one descriptor" if len(shown) == 1 else f"All {len(shown):,} descriptors"
+    few = {1: "The one descriptor", 2: "Both descriptors"}
+    whole = few.get(len(shown), f"All {len(shown):,} descriptors")
     return {
         "intro": f"{whole} of the library, with the verdict of the primary rule and the comparison "
         f"it rests on, best first. {_decides(document)}"

@@ -209,12 +209,13 @@ def _confirmed(document: Document, shown: list[dict[str, Any]], found: str) -> s
 def _differs(document: Document, shown: list[dict[str, Any]]) -> str:
     event = event_of(document)
     more = sum((judged_lift(d["holdout"]) or 0.0) > 0 for d in shown)
+    adjusted = "" if document["plan"]["strata"] is None else ", once adjusted for the strata"
     if more == len(shown):
-        return event.more
+        return event.more + adjusted
     if not more:
-        return event.less
+        return event.less + adjusted
     ways = zip(event.ways, (more, len(shown) - more), strict=True)
-    return f"{event.differs} ({', '.join(f'{way} {count:,}' for way, count in ways)})"
+    return f"{event.differs}{adjusted} ({', '.join(f'{way} {count:,}' for way, count in ways)})"
 
 
 def _families(count: int) -> str:
@@ -267,6 +268,8 @@ def _blind(document: Document, *, small: bool = False) -> str:
     data, plan = document["data"], document["plan"]
     gate = float(plan["min_holdout_lift"])
     if small or data["holdout"] is None or not gate:
+        if document["rule"] == "fixed_lift":
+            return "smaller differences may still be there."
         n = counted(data["discovery"]["n"], "example")
         return f"what a search of {n} cannot tell from chance may still be there."
     adjusted = "" if plan["strata"] is None else ", adjusted for the strata in both places,"
@@ -291,13 +294,14 @@ def screened(document: Document) -> str | None:
     chance = by_chance_words(document)
     if not count or chance is None:
         return None
+    none = "the one tested had nothing" if tested == 1 else f"none of the {tested:,} tested had"
     passing = (
         "; the check on the holdout lets fewer of those pass, how many cannot be said"
         if document["data"]["holdout"]
         else ""
     )
     return (
-        f"The screen selected {counted(count, 'descriptor')}. If none of the {tested:,} tested had "
+        f"The screen selected {counted(count, 'descriptor')}. If {none} "
         f"to do with errors, {chance} would still reach the threshold chosen here{passing}. "
         "(How often the rule selects anything where there is nothing to find is another question, "
         "since it would then choose another threshold, or none: a replay answers it.)"
@@ -331,6 +335,9 @@ def _nothing_tested(document: Document) -> tuple[str, str]:
         else "Nothing could be tested, so nothing was found: the table has no usable facts about "
         "its examples.",
         "The reasons are listed below; more examples, or other limits of support and prevalence, "
+        "would let the audit look."
+        if made
+        else "What was not used, and why, is listed below; columns with facts about the examples "
         "would let the audit look.",
     )
 

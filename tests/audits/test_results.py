@@ -160,9 +160,10 @@ def test_the_terminal_shows_the_answer_first_and_the_methods() -> None:
 def test_what_chance_alone_would_select_stands_in_the_answer(
     rule: str, expected: Callable[[dict[str, Any]], float] | None
 ) -> None:
-    run = cli.call("audit", *GSM8K, *cli.FAST, "--rule", rule, "--json", "-")
+    fast = [word.replace("100", "1000") for word in cli.FAST]  # decoys that can be counted
+    run = cli.call("audit", *GSM8K, *fast, "--rule", rule, "--json", "-")
     screen = cli.parse(run.out)["screen"]
-    said = cli.call("audit", *GSM8K, *cli.FAST, "--rule", rule).out.splitlines()[0]
+    said = cli.call("audit", *GSM8K, *fast, "--rule", rule).out.splitlines()[0]
     found = re.search(
         r"selected on discovery \(about ([\d.]+) by chance alone at this threshold\)", said
     )

@@ -47,6 +47,7 @@ def test_nothing_of_a_size_is_not_said_of_chance() -> None:
     text = shown(janus_jax.audit(table, error="wrong", rule="fixed_lift", **made.OPTIONS).to_dict())
     assert "not even the one tested differed by as much as 10 percentage points" in text
     assert "what chance" not in text.split("Every descriptor")[0]
+    assert "smaller differences may still be there" in text
     assert "The one descriptor of the library" in text
 
 
@@ -98,6 +99,39 @@ def test_no_decoy_of_few_is_no_estimate(decoys: int, said: str | None) -> None:
         assert "would still reach the threshold" not in text
 
 
+def test_a_few_decoys_that_were_counted_are_no_estimate() -> None:
+    """With K = 20 and L = 16 a single decoy counts 0.8, and another seed counts none or two."""
+    options = {**made.OPTIONS, **made.GSM8K_OUTCOME, "rule": "decoys"}
+    counted: set[int] = set()
+    for seed in range(6):
+        result = janus_jax.audit(made.GSM8K, decoys=20, seed=seed, **options)
+        entry = result.to_dict()["screen"]["decoys"]
+        assert entry["D"] < 10
+        counted.add(entry["D"])
+        assert "by chance alone" not in repr(result)
+    assert len(counted) > 1
+
+
+def test_a_lift_that_strata_turn_round_is_told_as_adjusted() -> None:
+    """Simpson: in each stratum more errors where x holds, fewer in the whole table."""
+    rng = np.random.default_rng(12)
+    n = 6000
+    hard = rng.random(n) < 0.5
+    x = rng.random(n) < np.where(hard, 0.1, 0.9)
+    wrong = rng.random(n) < np.where(hard, 0.75, 0.1) + np.where(x, 0.22, 0.0)
+    table = pd.DataFrame({"x": x, "hard": hard, "wrong": wrong})
+    result = janus_jax.audit(
+        table, error="wrong", strata="hard", min_holdout_lift="0.05", **made.OPTIONS
+    )
+    (d,) = [d for d in result.to_dict()["descriptors"] if d["name"] == "x"]
+    assert d["status"] == "confirmed"
+    assert d["holdout"]["lift"] < -0.1 < 0 < d["holdout"]["lift_adjusted"]
+    text = shown(result.to_dict())
+    assert "the model errs more than elsewhere, once adjusted for the strata" in text
+    assert "x (fewer errors)" not in text
+    assert "shaded" not in text  # the plain lifts that are drawn do not decide
+
+
 def test_the_number_by_chance_is_of_the_chosen_threshold() -> None:
     text = shown(made.document("gsm8k"))
     assert (
@@ -109,6 +143,7 @@ def test_the_number_by_chance_is_of_the_chosen_threshold() -> None:
 def test_without_a_holdout_nothing_is_said_of_one() -> None:
     text = shown(livecodebench(discovery="1"))
     assert "Not replicated" not in text
+    assert "among them those of the holdout" not in text
     assert "in discovery and in holdout;" not in text
     nothing = shown(livecodebench(discovery="1", min_support=5000))
     assert "no group of examples is large enough, inside and outside." in nothing
