@@ -41,6 +41,18 @@ def called(name: str, most: int = IN_PROSE) -> str:
     return shortened(printable(name), most)
 
 
+def in_list(name: str) -> str:
+    """A name among other words: in quotes where it could be taken for them, or would lose blanks.
+
+    Examples
+    --------
+    >>> ", ".join(in_list(name) for name in ("gpt4", "all", "a wrong, b right", "pad "))
+    "gpt4, 'all', 'a wrong, b right', 'pad '"
+    """
+    plain = name not in ("all", "none", "both", "either") and "," not in name
+    return name if plain and name == name.strip() else f"'{name}'"
+
+
 def number(value: float | None, style: str = "+.3f") -> str:
     """A number for a table; a dash when it is undefined, and no minus sign before a zero."""
     if value is None:

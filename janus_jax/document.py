@@ -354,8 +354,9 @@ def _p_words(screened: Screened, i: int, values: Sequence[float] | NDArray[np.fl
 def _why(g: int, i: int, prepared: Prepared, plan: Plan, screened: Screened) -> str:
     """The comparison that the primary rule made, in words."""
     counts, rule = prepared.discovery[g], plan.rule
+    lift = "|lift|" if plan.strata is None else "adjusted |lift|"
     if rule in screened.chosen:
-        word = "|lift|" if plan.statistic == "lift" else "|z|"
+        word = lift if plan.statistic == "lift" else "|z|"
         value = size(counts)
         index = screened.chosen[rule]
         if index is None:
@@ -377,11 +378,11 @@ def _why(g: int, i: int, prepared: Prepared, plan: Plan, screened: Screened) -> 
         case "max_t_step_down":
             return f"step-down max-T p {screened.p_max_t_step_down[i]:.4g} {sign} {plan.alpha}"
         case "fixed_lift":
-            return f"|lift| {abs(float(counts.lift)):.4f} {'>=' if passes else '<'} 0.10"
+            return f"{lift} {abs(float(counts.lift)):.4f} {'>=' if passes else '<'} 0.10"
         case _:
             decoys = screened.closed.decoys if screened.closed else None
             floor = float(decoys.floor) if decoys else math.nan
             return (
-                f"|lift| {abs(float(counts.lift)):.4f} is {'' if passes else 'not '}above the "
+                f"{lift} {abs(float(counts.lift)):.4f} is {'' if passes else 'not '}above the "
                 f"decoy floor {floor:.4f}"
             )

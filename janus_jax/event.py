@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from janus_jax.cells import called
+from janus_jax.cells import called, in_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,8 @@ class Event:
         Before and after the name of a table: what its page is about.
     rate
         What a lift compares inside with outside.
+    whose
+        What it was that erred.
     """
 
     defined: str | None
@@ -53,6 +55,7 @@ class Event:
     fewer: str
     title: tuple[str, str]
     rate: str
+    whose: str
 
 
 ERROR = Event(
@@ -69,6 +72,7 @@ ERROR = Event(
     fewer="fewer errors",
     title=("Where the errors of ", " concentrate"),
     rate="error rate",
+    whose="this model",
 )
 """The model is wrong."""
 
@@ -91,10 +95,13 @@ def _alone(wrong: str, right: str) -> Event:
         fewer="less often",
         title=(f"Where the errors of {wrong} that {right} does not make concentrate: ", ""),
         rate="how often",
+        whose="these models",
     )
 
 
 def event_of(document: Mapping[str, Any]) -> Event:
     """The words for the outcome of an audit's document."""
     models = document["data"]["outcome"].get("models")
-    return _alone(called(models["wrong"]), called(models["right"])) if models else ERROR
+    return (
+        _alone(*(in_list(called(models[side])) for side in ("wrong", "right"))) if models else ERROR
+    )

@@ -212,13 +212,16 @@ def _kept(survivors: Mapping[str, Any]) -> list[str]:
 def method_notes(document: Document) -> Iterator[str]:
     """What the table of methods shows, and the ablation of the paper in it, a line each."""
     kind = "|lift|" if document["plan"]["strata"] is None else "stratum-adjusted |lift|"
-    yield f"means are of the {kind} of what a method keeps, in discovery and of the same in holdout"
+    held = document["data"]["holdout"] is not None
+    where = ", in discovery and of the same in holdout" if held else " in discovery"
+    yield f"means are of the {kind} of what a method keeps{where}"
     kept = {entry["method"]: entry for entry in document["ablation"]}
     for name, method, which in VARIANTS:
         found = kept[method][which] if method in kept else None
         if found is not None:
             count, discovery, holdout = _kept(found)
-            means = f", mean |lift| {discovery} in discovery and {holdout} in holdout"
+            means = f", mean |lift| {discovery} in discovery"
+            means += f" and {holdout} in holdout" if held else ""
             yield f"{name}: {count} kept{means if found['count'] else ''}"
     yield from filter(None, (_kept_back(document), _step_down(document)))
 

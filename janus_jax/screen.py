@@ -236,7 +236,7 @@ def gate(discovery: Counts, holdout: Counts, plan: Plan) -> tuple[bool, str]:
     if support:
         return False, f"{support}: too few to confirm"
     lift = holdout.lift
-    shown = f"holdout lift {float(lift):+.4f}"
+    shown = f"{'' if plan.strata is None else 'adjusted '}holdout lift {float(lift):+.4f}"
     if discovery.lift * lift <= 0:
         return False, f"{shown} has not the sign of discovery's {float(discovery.lift):+.4f}"
     if abs(lift) < Fraction(plan.min_holdout_lift):

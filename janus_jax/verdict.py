@@ -111,8 +111,8 @@ def by_chance_words(document: Document) -> str | None:
     return f"fewer than {FEWEST}" if text.startswith("<") else f"about {text}"
 
 
-def close(document: Document) -> list[tuple[dict[str, Any], str]]:
-    """Findings that a single example would undo, and the split in which.
+def close(document: Document) -> list[tuple[dict[str, Any], list[str]]]:
+    """Findings that a single example would undo, and the splits in which.
 
     A single error less in its slice (one more, where its lift is negative), and its lift would be
     below the gate, or below the fixed size that the rule demands. A threshold that the data choose
@@ -124,13 +124,12 @@ def close(document: Document) -> list[tuple[dict[str, Any], str]]:
     bars = {"holdout": Fraction(str(document["plan"]["min_holdout_lift"]))}
     if document["rule"] == "fixed_lift":
         bars["discovery"] = FIXED_LIFT
-    return [
-        (d, split)
+    found = [
+        (d, [split for split, bar in bars.items() if d[split] and _one_less(d[split]) < bar])
         for d in ranked(document)
         if d["status"] in FINDINGS
-        for split, bar in bars.items()
-        if d[split] and _one_less(d[split]) < bar
     ]
+    return [(d, splits) for d, splits in found if splits]
 
 
 def _one_less(part: Mapping[str, Any]) -> Fraction:

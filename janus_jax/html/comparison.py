@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from janus_jax.behaviour.wording import counted
-from janus_jax.cells import called, printable
+from janus_jax.cells import called, in_list, printable
 from janus_jax.html import rendering, sections, views, wording
 from janus_jax.html.drawing import Drawing, draw
 from janus_jax.html.marks import LIGHT, PAGE, ROW, Colours, Spec, chart, rows_axis, rule_at, tooltip
@@ -92,7 +92,7 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
         "title": wording.heading(document),
         "answer": (
             f"{wording.sentence(comparison_answer(document))}.",
-            " ".join((_how(document), *_direct(document))),
+            " ".join((*_how(document), *_direct(document))),
         ),
         "contents": [
             ("models", "Models"),
@@ -151,7 +151,7 @@ def _overall(document: Document) -> str:
     split = read_split(document)
     models, n = short_names(document), document["data"][split]["n"]
     rates = ", ".join(
-        f"{models[entry['name']]} {views.percent(entry['errors'][split], n)}"
+        f"{in_list(models[entry['name']])} {views.percent(entry['errors'][split], n)}"
         for entry in document["models"]
     )
     return (
@@ -169,13 +169,15 @@ def _direct(document: Document) -> Iterator[str]:
     # The clearest is not the largest: a small slice can differ much and say little.
     first, second, finding = max(clear, key=lambda found: _clearness(found[2]["difference"]))
     only = finding["only_wrong"]
+    loser, winner = in_list(models[first]), in_list(models[second])
     among = "," if len(clear) == 1 else ", most clearly"
     yield (
-        f"Compared directly{among} {models[first]} loses ground in \u201c{called(finding['name'])}"
-        f"\u201d: elsewhere it alone is wrong on {only[first]['off']:,} of {finding['off']:,} and "
-        f"{models[second]} alone on {only[second]['off']:,}, there on {only[first]['on']:,} of "
-        f"{finding['on']:,} against {only[second]['on']:,}. That compares there with elsewhere; it "
-        "does not say which of the two is the better one there."
+        f"Compared directly{among} {loser} loses ground to {winner} in "
+        f"\u201c{called(finding['name'])}\u201d: elsewhere, of {finding['off']:,} examples, "
+        f"{loser} is wrong and {winner} right on {only[first]['off']:,}, and the reverse on "
+        f"{only[second]['off']:,}; there, of {finding['on']:,}, on {only[first]['on']:,} against "
+        f"{only[second]['on']:,}. That compares there with elsewhere; it does not say which of the "
+        "two is the better one there."
     )
 
 
@@ -184,13 +186,14 @@ def _clearness(difference: Mapping[str, float]) -> float:
     return abs(difference["lift"]) / (difference["high"] - difference["low"])
 
 
-def _how(document: Document) -> str:
-    others = "the others" if len(document["models"]) > 2 else "the other"
-    return (
-        f"What is found for one model alone has not been shown to be missing for {others}: its "
-        "difference may lie just below a limit there. All are judged on the same examples, split "
-        "and descriptors."
-    )
+def _how(document: Document) -> Iterator[str]:
+    if any(finding["kind"] in ("own", "some") for finding in document["findings"]):
+        others = "the others" if len(document["models"]) > 2 else "the other"
+        yield (
+            f"What is found for one model alone has not been shown to be missing for {others}: its "
+            "difference may lie just below a limit there."
+        )
+    yield "All are judged on the same examples, split and descriptors."
 
 
 def _findings(document: Document) -> dict[str, Any]:

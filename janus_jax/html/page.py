@@ -56,7 +56,10 @@ def page(
         "proposed": sections.proposed(audit),
         "panels": list(panels.panels(audit, replay, power, sensitivity)),
         **rendering.made(audit),
-        "limits": wording.NOT_SAID,
+        "limits": [
+            (point.replace("{whose}", event_of(audit).whose), why)
+            for point, why in wording.NOT_SAID
+        ],
         "words": wording.WORDS,
         "row_roles": _ROLES,
         "no_roles": dict.fromkeys(_ROLES, ""),

@@ -41,8 +41,8 @@ TALL: Final = 40
 _READ = {
     "confirmed": (
         "Findings",
-        "These descriptors were selected on the discovery split and confirmed on the holdout: the "
-        "difference has the same direction there and is at least as large as the gate demands.",
+        "Selected on the discovery split and confirmed on the holdout: the difference has the same "
+        "direction there and is at least as large as the gate demands.",
         "Each line is one finding. The dot is its lift in the holdout, the bar (where there is "
         "one) the 95% interval of that; the diamond is its lift in discovery, which won a "
         "selection and tends to be too large. Right of zero the slice has more errors than the "
@@ -50,15 +50,15 @@ _READ = {
     ),
     "not_replicated": (
         "Nothing was confirmed",
-        "These descriptors stood out on the discovery split, but the holdout did not repeat it. "
-        "They are not findings; the table says what each of them lacks.",
+        "Selected on the discovery split, but the holdout did not repeat it: no findings. What was "
+        "lacking stands below.",
         "Diamonds are lifts in discovery, where these were picked; dots are the same lifts in the "
         "holdout, with their 95% interval where there is one.{zero}",
     ),
     "selected": (
         "Selected, but not confirmed",
-        "These descriptors stood out, and there is no holdout that could confirm them. Treat them "
-        "as leads: some may be chance, and all look larger than they are.",
+        "Selected, but there is no holdout that could confirm it. Treat it as a lead: it may be "
+        "chance, and looks larger than it is.",
         "Each diamond is the lift of one selected descriptor on the examples that selected it.",
     ),
     "not_selected": (
@@ -105,8 +105,8 @@ def findings(document: Document) -> dict[str, Any]:
         )
     if strata and shown:
         intro.append(
-            "Lifts here are the plain ones, which the intervals are of; those adjusted for the "
-            "strata, which were judged, are in the table of all descriptors."
+            f"Lifts here are the plain ones{', which the intervals are of' if held else ''}; those "
+            "adjusted for the strata, which were judged, are in the table of all descriptors."
         )
     clustered = bool(document["data"]["clusters"])
     header = ["descriptor", "discovery inside", "discovery outside", "discovery lift"]
@@ -405,6 +405,7 @@ def screen(document: Document) -> dict[str, Any] | None:
         "fdp": charts.fdp(document, PAGE),
     }
     literal = bool(bins) and bins[0]["decoys"] is not None
+    size = "|lift|" if document["plan"]["statistic"] == "lift" else "|z|"
     threshold = " ".join(wording.threshold_words(document))
     return {
         "intro": "A screen of many descriptors always finds something that looks large. How large "
@@ -429,11 +430,11 @@ def screen(document: Document) -> dict[str, Any] | None:
         if literal
         else "How large the tested descriptors are",
         "decoys_caption": (
-            "Up: how large the differences of the tested descriptors are; down: the same for the "
+            f"Up: how large {size} of the tested descriptors is; down: the same for the "
             "decoys, which are chance alone. A descriptor is worth a second look where it stands "
             "beyond nearly all of them. "
             if literal
-            else "How many descriptors have a difference of which size in discovery. There are no "
+            else f"How many descriptors have which {size} in discovery. There are no "
             "decoys here that could be set beside them. "
         )
         + threshold,

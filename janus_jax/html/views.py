@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from janus_jax.behaviour import wording
 from janus_jax.cells import number, printable
 from janus_jax.ranking import FINDINGS
 from janus_jax.report import STATUS_WORDS, interval, method_words, rate
@@ -106,8 +107,8 @@ def share(part: Mapping[str, Any] | None, side: str) -> str:
 
 
 def percent(count: int, of: int) -> str:
-    """A share in whole percent."""
-    return f"{100 * count / of:.0f}%"
+    """A share in whole percent; only none is 0%, only all 100%."""
+    return wording.percent(count / of)
 
 
 def families(document: Document) -> list[dict[str, Any]]:

@@ -67,7 +67,7 @@ NOT_SAID: Final = (
         "holdout.",
     ),
     (
-        "It speaks of these examples and this model.",
+        "It speaks of these examples and {whose}.",
         "Another model, prompt, version or benchmark may err elsewhere.",
     ),
 )
@@ -140,7 +140,7 @@ def plain(document: Document) -> tuple[str, str]:
         return (
             f"{sentence(found)} stood out{_most(document, shown)}.",
             "No examples were kept apart to check that, so nothing is confirmed: differences that "
-            "win a search look larger than they are, and some of these may be chance.",
+            "win a search look larger than they are, and they may be chance.",
         )
     if status == "not_replicated":
         passed = "it did not pass" if len(shown) == 1 else "none of them passed"
@@ -156,7 +156,7 @@ def plain(document: Document) -> tuple[str, str]:
         + (
             f"differed by as much as {_points(size)}, which the rule demands."
             if (size := demanded(document)) and document["rule"] == "fixed_lift"
-            else "stood out from what chance alone gives."
+            else "stood out enough for the rule to tell it from chance."
         ),
         f"That is a result, not a failure, but no proof: {_blind(document, small=True)}",
     )
@@ -165,6 +165,8 @@ def plain(document: Document) -> tuple[str, str]:
 def _of(count: int, tested: int) -> str:
     if tested == 1:
         return "the one group of examples that was tested"
+    if count == tested:
+        return f"all {tested:,} groups of examples that were tested"
     return f"{count:,} of the {tested:,} groups of examples that were tested"
 
 
@@ -198,7 +200,8 @@ def _confirmed(document: Document, shown: list[dict[str, Any]], found: str) -> s
     )
     # The discovery ranks them; of their sizes the holdout speaks, so the largest there is named.
     largest = max(shown, key=lambda d: abs(judged_lift(d["holdout"]) or 0.0))
-    lead = "the largest difference there is in " if len(shown) > 1 else "in "
+    adjusted = "" if document["plan"]["strata"] is None else ", adjusted for the strata,"
+    lead = f"the largest difference there{adjusted} is in " if len(shown) > 1 else "in "
     return (
         f"In {found}{together} {_differs(document, shown)}, and the difference held up on "
         f"{_held(document)} kept apart to check it; {lead}{_name(largest)}, where "
@@ -234,7 +237,8 @@ def _how_sure(document: Document, shown: list[dict[str, Any]]) -> str:
         span = f"{least} to {most}" if least < most else str(most)
         known = (
             f"{these} known to within about {span} percentage point{'' if most == 1 else 's'} "
-            f"either way (95% intervals{_plain(document)}{_short_near(document)})"
+            f"either way (95% interval{'' if len(shown) == 1 else 's'}{_plain(document, shown)}"
+            f"{_short_near(document)})"
         )
     else:
         known = "how exactly such a difference is known cannot be said here"
@@ -245,8 +249,10 @@ def _how_sure(document: Document, shown: list[dict[str, Any]]) -> str:
     return f"{sentence(known)}; {_blind(document)}"
 
 
-def _plain(document: Document) -> str:
-    return "" if document["plan"]["strata"] is None else " of the unadjusted differences"
+def _plain(document: Document, shown: list[dict[str, Any]]) -> str:
+    if document["plan"]["strata"] is None:
+        return ""
+    return f" of the unadjusted difference{'' if len(shown) == 1 else 's'}"
 
 
 def _short_near(document: Document) -> str:
@@ -313,7 +319,7 @@ def close_calls(document: Document) -> str | None:
     near = close(document)
     if not near:
         return None
-    listed = ", ".join(f"{_name(d)} ({split})" for d, split in near[:_CLOSE])
+    listed = ", ".join(f"{_name(d)} ({' and '.join(splits)})" for d, splits in near[:_CLOSE])
     more = f" and {len(near) - _CLOSE:,} more" if len(near) > _CLOSE else ""
     it = "it" if len(near) == 1 else "each of them"
     return (

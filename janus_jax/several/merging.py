@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from janus_jax.several.naming import in_list
+from janus_jax.cells import in_list
 
 
 def said_once(texts: Mapping[str, Sequence[str]]) -> list[str]:

@@ -21,14 +21,3 @@ def short_names(document: Mapping[str, Any]) -> dict[str, str]:
     if begin in map(len, names):  # nothing would be left of one
         begin = 0
     return {name: called(name[begin:]) for name in names}
-
-
-def in_list(name: str) -> str:
-    """A name among names with commas between them, where "all" and "none" mean more than one.
-
-    Examples
-    --------
-    >>> ", ".join(in_list(name) for name in ("gpt4", "all", "a wrong, b right"))
-    "gpt4, 'all', 'a wrong, b right'"
-    """
-    return f"'{name}'" if name in ("all", "none") or "," in name else name

@@ -33,7 +33,7 @@ def disagree_words(document: Document) -> str:
         clear = "; it is clear where its interval leaves out 0."
     return (
         "An error here is an example that one of two models alone gets wrong: on and off count "
-        f"those of the {split} inside and outside the slice. A slice may be found both ways: then "
+        f"those of {split} inside and outside the slice. A slice may be found both ways: then "
         "the two disagree more often there, and neither need be worse for it. Which of them loses "
         "ground to the other there, compared with elsewhere, is what the difference of their lifts "
         f"says (it may be the better one still){clear}"

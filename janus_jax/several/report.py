@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from janus_jax.cells import IN_TABLE, called, number, printable
+from janus_jax.cells import IN_TABLE, called, in_list, number, printable
 from janus_jax.markdown import escaped, sentence, table_lines
 from janus_jax.report import (
     FINDINGS_COLUMNS,
@@ -23,7 +23,7 @@ from janus_jax.report import (
 )
 from janus_jax.several.found import KIND_WORDS, deciding_lift, found_words
 from janus_jax.several.merging import said_once
-from janus_jax.several.naming import in_list, short_names
+from janus_jax.several.naming import short_names
 from janus_jax.several.pairs_report import (
     PAIRS_LEFT_OUT,
     PAIRS_WORDS,
@@ -50,7 +50,7 @@ def comparison_answer(document: Document) -> str:
     findings: list[dict[str, Any]] = document["findings"]
     found = "confirmed" if document["data"]["holdout"] else "selected (there is no holdout)"
     if not findings:
-        nothing = f"nothing is {found} for any of them"
+        nothing = f"nothing is {found} for {'either' if len(models) == 2 else 'any'} of them"
         parts = [nothing, *_loses_ground(document, models)]
         return f"{len(models)} models on the same examples; " + "; ".join(parts)
     many = {kind: [f for f in findings if f["kind"] == kind] for kind in KIND_WORDS}
@@ -103,7 +103,9 @@ def _both_ways(finding: Mapping[str, Any], document: Document) -> str:
     models, split = short_names(document), read_split(document)
     lifts = {name: deciding_lift(finding["lifts"][name], split) for name in finding["found_for"]}
     ordered = sorted(lifts, key=lambda name: -(lifts[name] or 0.0))
-    return ", ".join(f"{models[name]} {number(lifts[name])}" for name in (ordered[0], ordered[-1]))
+    return ", ".join(
+        f"{in_list(models[name])} {number(lifts[name])}" for name in (ordered[0], ordered[-1])
+    )
 
 
 def _named(

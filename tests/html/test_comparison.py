@@ -106,9 +106,10 @@ def test_disagreements_and_what_was_not_tested() -> None:
     on, off = ({name: only[name][side] for name in pair} for side in ("on", "off"))
     first, second = pair
     assert (
-        f"6b_verification loses ground in \u201c{found['name']}\u201d: elsewhere it alone is "
-        f"wrong on {off[first]} of {found['off']} and 175b_finetuning alone on {off[second]}, "
-        f"there on {on[first]} of {found['on']} against {on[second]}."
+        f"6b_verification loses ground to 175b_finetuning in \u201c{found['name']}\u201d: "
+        f"elsewhere, of {found['off']} examples, 6b_verification is wrong and 175b_finetuning "
+        f"right on {off[first]}, and the reverse on {off[second]}; there, of {found['on']}, on "
+        f"{on[first]} against {on[second]}."
     ) in shown
     wrong = {m["name"]: m["errors"]["holdout"] / 6.60 for m in result.document["models"]}
     assert result.document["data"]["holdout"]["n"] == 660
@@ -164,7 +165,7 @@ def test_nothing_found_for_anyone_is_a_result() -> None:
     )
     read = Read(comparison_page(result.document))
     assert "Nothing was found for any model" in read.shown()
-    assert "nothing is confirmed for any of them" in read.shown()
+    assert "nothing is confirmed for either of them" in read.shown()
     assert not read.all("figure")
 
 

@@ -60,11 +60,16 @@ def test_adjusted_lifts_decide_and_rank_in_both_places() -> None:
     assert largest["name"] != plain["name"]
     adjusted = f"{largest['holdout']['lift_adjusted']:+.3f} when adjusted for the strata"
     assert re.search(
-        rf"the largest difference there is in \u201c{re.escape(largest['name'])}\u201d, where \d+% "
-        rf"are answered wrongly, against \d+% elsewhere \({re.escape(adjusted)}\)",
+        rf"the largest difference there, adjusted for the strata, is in "
+        rf"\u201c{re.escape(largest['name'])}\u201d, where \d+% are answered "
+        rf"wrongly, against \d+% elsewhere \({re.escape(adjusted)}\)",
         text,
     )
     assert "a difference, adjusted for the strata in both places, had to reach 16.2" in text
+    reasons = {d["name"]: d["reason"] for d in document["descriptors"]}
+    below = "adjusted |lift| 0.0381 is below the threshold 0.1624"
+    assert reasons["max_exponent > 5"] == below
+    assert "; adjusted holdout lift -0.2433 has the same sign" in reasons["platform = leetcode"]
     assert "and then the holdout lift, adjusted for the strata: the same sign" in text
     cells = [row[0] for row in Read(page(document)).rows("tested")]
     sizes = {d["name"]: abs(d["discovery"]["lift_adjusted"]) for d in document["descriptors"]}

@@ -411,7 +411,7 @@ def test_disagreements_are_told_in_every_form(tmp_path: Path) -> None:
     for text in (run.out, markdown):
         assert "oldout lift and status of every finding, for every model" in text
     assert "slices found for what one of two models alone gets wrong, by holdout ex" in run.out
-    assert "on and off count those of the holdout inside and outside the slice" in markdown
+    assert "on and off count those of holdout inside and outside the slice" in markdown
     # What was not tested is the same for all, and said once, but how each outcome was read.
     for text in (run.out, markdown):
         assert text.count("constant: every value is '1'") == 1

@@ -135,7 +135,7 @@ def test_the_clearest_comparison_is_named_not_the_largest() -> None:
     assert size["rare"] > size["big"] + 0.05
     assert z["big"] > 1.5 * z["rare"] > 6
     page = Read(comparison_page(result.document)).shown()
-    assert "Compared directly, most clearly a loses ground in \u201cbig\u201d" in " ".join(
+    assert "Compared directly, most clearly a loses ground to b in \u201cbig\u201d" in " ".join(
         page.split()
     )
 
@@ -152,3 +152,37 @@ def test_blanks_around_a_name_are_no_part_of_it(tmp_path: Any) -> None:
     table.to_csv(tmp_path / "t.csv", index=False)
     got = cli.audit(tmp_path / "t.csv", "--error", " a , b ", *cli.FAST)
     assert [model["name"] for model in got["models"]] == ["a", "b"]
+
+
+def test_of_three_models_two_are_compared_whatever_the_third_did() -> None:
+    table = rates({"a": 0.7, "b": 0.2, "c": 0.6}, {"a": 0.2, "b": 0.2, "c": 0.6})
+    result = janus_jax.compare(table, error=["a", "b", "c"], split_column="half", **FEW)
+    text = " ".join(Read(comparison_page(result.document)).shown().split())
+    held = table[table.half == "holdout"]
+    inside, outside = held[held.x], held[~held.x]
+
+    def counts(part: pd.DataFrame, other: str) -> list[int]:
+        return [int((part.a & ~part[other]).sum()), int((part[other] & ~part.a).sum())]
+
+    sentences = [
+        f"most clearly a loses ground to {other} in \u201cx\u201d: elsewhere, of {len(outside)} "
+        f"examples, a is wrong and {other} right on {elsewhere[0]}, and the reverse on "
+        f"{elsewhere[1]}; there, of {len(inside)}, on {there[0]} against {there[1]}."
+        for other in "bc"
+        for there, elsewhere in [(counts(inside, other), counts(outside, other))]
+    ]
+    assert sum(said in text for said in sentences) == 1
+
+
+def test_names_that_read_as_words_stand_in_quotes() -> None:
+    """A blank at an end, a comma, "all" and "none" are seen to be names, in every sentence."""
+    table = rates({"none": 0.7, " pad ": 0.2}, {"none": 0.2, " pad ": 0.2})
+    result = janus_jax.compare(table, error='none," pad "', split_column="half", **FEW)
+    assert "1 for 'none' alone (x); 'none' loses ground to ' pad ' in 1 slice" in repr(result)
+    text = Read(comparison_page(result.document)).shown()
+    assert "Compared directly, 'none' loses ground to ' pad ' in" in text
+    assert "Wrong in holdout: 'none' " in text
+    page = result.differences["none wrong,  pad  right"].to_html()
+    assert page is not None
+    assert "that 'none' is wrong and ' pad ' right" in Read(page).shown()
+    assert "It speaks of these examples and these models." in Read(page).shown()
