@@ -155,7 +155,7 @@ def test_blanks_around_a_name_are_no_part_of_it(tmp_path: Any) -> None:
 
 
 def test_of_three_models_two_are_compared_whatever_the_third_did() -> None:
-    table = rates({"a": 0.7, "b": 0.2, "c": 0.6}, {"a": 0.2, "b": 0.2, "c": 0.6})
+    table = rates({"a": 0.7, "b": 0.2, "c": 0.6}, {"a": 0.2, "b": 0.2, "c": 0.6}, n=3000)
     result = janus_jax.compare(table, error=["a", "b", "c"], split_column="half", **FEW)
     text = " ".join(Read(comparison_page(result.document)).shown().split())
     held = table[table.half == "holdout"]
