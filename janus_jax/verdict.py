@@ -112,9 +112,9 @@ def by_chance_words(document: Document) -> str | None:
 
 
 def close(document: Document) -> list[tuple[dict[str, Any], list[str]]]:
-    """Findings that a single example would undo, and the splits in which.
+    """Findings that one or two examples would undo, and the splits in which.
 
-    A single error less in its slice (one more, where its lift is negative), and its lift would be
+    That many errors less in its slice (more, where its lift is negative), and its lift would be
     below the gate, or below the fixed size that the rule demands. A threshold that the data choose
     is none of these: it lies on the smallest selected descriptor, and would move with it. Only
     plain lifts are judged so.
@@ -125,15 +125,18 @@ def close(document: Document) -> list[tuple[dict[str, Any], list[str]]]:
     if document["rule"] == "fixed_lift":
         bars["discovery"] = FIXED_LIFT
     found = [
-        (d, [split for split, bar in bars.items() if d[split] and _one_less(d[split]) < bar])
+        (d, [split for split, bar in bars.items() if d[split] and _less(d[split]) < bar])
         for d in ranked(document)
         if d["status"] in FINDINGS
     ]
     return [(d, splits) for d, splits in found if splits]
 
 
-def _one_less(part: Mapping[str, Any]) -> Fraction:
-    """The size of a lift with one example in the slice the other way."""
+_FEW: Final = 2  # examples
+
+
+def _less(part: Mapping[str, Any]) -> Fraction:
+    """The size of a lift with so many examples in the slice the other way."""
     outside = Fraction(part["errors_off"], part["off"]) if part["off"] else Fraction(0)
     lift = Fraction(part["errors_on"], part["on"]) - outside
-    return abs(lift) - Fraction(1, part["on"])
+    return abs(lift) - Fraction(_FEW, part["on"])

@@ -51,7 +51,8 @@ def forest(document: Document, colours: Colours = LIGHT) -> Spec | None:
     x = {
         "field": "lift",
         "type": "quantitative",
-        "title": f"lift: {event_of(document).rate} inside minus outside",
+        "title": f"lift: {event_of(document).rate} inside minus outside"
+        + ("" if document["plan"]["strata"] is None else ", adjusted for strata"),
         "axis": {"format": "+.2f", "tickCount": {"expr": "narrow ? 4 : 8"}, "grid": True},
         "scale": {"zero": True},
     }
@@ -60,7 +61,7 @@ def forest(document: Document, colours: Colours = LIGHT) -> Spec | None:
     if held:
         told |= {"holdout": "holdout", "holdout 95%": "interval"}
     layers: list[Spec] = []
-    if held and document["plan"]["strata"] is None:  # else adjusted lifts have to pass it
+    if held:
         gate = float(document["plan"]["min_holdout_lift"])
         layers.append(
             {

@@ -115,7 +115,8 @@ def comparison_page(document: Document, pages: Sequence[tuple[str, str]] = ()) -
             "header": MODELS_HEADER,
             "rows": models_rows(document),
             "caption": "Errors, and what the audit of each outcome comes to; \u201cby chance\u201d "
-            "is how many would reach the threshold that was chosen if none had to do with it",
+            "is how many would reach the threshold that was chosen if none had to do with it; "
+            "\u201cstrongest\u201d: of the best status, the largest in discovery",
         },
         "pages": pages,
         "findings": found,
@@ -170,15 +171,28 @@ def _direct(document: Document) -> Iterator[str]:
     first, second, finding = max(clear, key=lambda found: _clearness(found[2]["difference"]))
     only = finding["only_wrong"]
     loser, winner = in_list(models[first]), in_list(models[second])
+    parts = [
+        _audited(document, name, finding["name"])[read_split(document)] for name in (first, second)
+    ]
+    there, elsewhere = (
+        " and ".join(views.percent(part[f"errors_{side}"], part[side]) for part in parts)
+        for side in ("on", "off")
+    )
     among = "," if len(clear) == 1 else ", most clearly"
     yield (
         f"Compared directly{among} {loser} loses ground to {winner} in "
         f"\u201c{called(finding['name'])}\u201d: elsewhere, of {finding['off']:,} examples, "
         f"{loser} is wrong and {winner} right on {only[first]['off']:,}, and the reverse on "
         f"{only[second]['off']:,}; there, of {finding['on']:,}, on {only[first]['on']:,} against "
-        f"{only[second]['on']:,}. That compares there with elsewhere; it does not say which of the "
-        "two is the better one there."
+        f"{only[second]['on']:,}. In all, they err on {there} there and on {elsewhere} elsewhere: "
+        "that this has changed is what was compared, not which of the two is the better one there."
     )
+
+
+def _audited(document: Document, model: str, descriptor: str) -> dict[str, Any]:
+    """What became of a descriptor in the audit of a model."""
+    audit = next(m["audit"] for m in document["models"] if m["name"] == model)
+    return next(d for d in audit["descriptors"] if d["name"] == descriptor)
 
 
 def _clearness(difference: Mapping[str, float]) -> float:

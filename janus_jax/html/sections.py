@@ -46,14 +46,15 @@ _READ = {
         "Each line is one finding. The dot is its lift in the holdout, the bar (where there is "
         "one) the 95% interval of that; the diamond is its lift in discovery, which won a "
         "selection and tends to be too large. Right of zero the slice has more errors than the "
-        "rest, left of it fewer{band}.",
+        "rest, left of it fewer; what lies in the shaded band would not pass the gate.",
     ),
     "not_replicated": (
         "Nothing was confirmed",
         "Selected on the discovery split, but the holdout did not repeat it: no findings. What was "
         "lacking stands below.",
         "Diamonds are lifts in discovery, where these were picked; dots are the same lifts in the "
-        "holdout, with their 95% interval where there is one.{zero}",
+        "holdout, with their 95% interval where there is one. A dot in the shaded "
+        "band, or on the other side of zero, does not pass the gate.",
     ),
     "selected": (
         "Selected, but not confirmed",
@@ -82,15 +83,8 @@ def findings(document: Document) -> dict[str, Any]:
     most = views.most(status)
     first = first.replace("{demand}", _not_met(document))
     held, strata = document["data"]["holdout"] is not None, document["plan"]["strata"] is not None
-    band = "; what lies in the shaded band would not pass the gate"
     dots = ", dots the same in the holdout, with their 95% interval where there is one"
-    zero = " A dot in the shaded band, or on the other side of zero, does not pass the gate."
-    for key, said in {
-        "band": "" if strata else band,  # of the adjusted lifts, which are not drawn
-        "zero": "" if strata else zero,
-        "dots": dots if held else "",
-    }.items():
-        caption = caption.replace(f"{{{key}}}", said)
+    caption = caption.replace("{dots}", dots if held else "")
     defined = event_of(document).defined
     definition = f"On this page {defined}." if defined else None
     intro = list(filter(None, (definition, first, wording.screened(document))))
@@ -105,16 +99,18 @@ def findings(document: Document) -> dict[str, Any]:
         )
     if strata and shown:
         intro.append(
-            f"Lifts here are the plain ones{', which the intervals are of' if held else ''}; those "
-            "adjusted for the strata, which were judged, are in the table of all descriptors."
+            "The chart is of the lifts adjusted for the strata, which decide"
+            + ("; the intervals in the table are of the plain ones." if held else ".")
         )
     clustered = bool(document["data"]["clusters"])
-    header = ["descriptor", "discovery inside", "discovery outside", "discovery lift"]
-    if held:
-        header += ["holdout inside", "holdout outside", "holdout lift"]
-    if held and not clustered:
-        header.append("holdout 95%")
-    elif held and shown:
+    header = ["descriptor"]
+    for part in ("discovery", "holdout") if held else ("discovery",):
+        header += [f"{part} inside", f"{part} outside", f"{part} lift"]
+        if part == "holdout" and not clustered:
+            header.append("holdout 95%")
+        if strata:
+            header.append(f"{part} adjusted")
+    if held and clustered and shown:
         intro.append(
             "Holdout lifts have no interval here: examples of a cluster are not independent, and "
             "an interval that takes them as independent would be too short."
@@ -147,8 +143,10 @@ def _finding(d: Mapping[str, Any], held: bool, *, spans: bool) -> Iterator[str]:
         yield views.share(d[part], "on")
         yield views.share(d[part], "off")
         yield number(d[part]["lift"])
-    if spans:
-        yield interval(d["effect"])
+        if part == "holdout" and spans:
+            yield interval(d["effect"])
+        if d[part].get("lift_adjusted") is not None:
+            yield number(d[part]["lift_adjusted"])
 
 
 def forest(document: Document) -> Drawing | None:
@@ -196,8 +194,9 @@ def families(document: Document) -> dict[str, Any] | None:
             "-0.5) are put into its family, as they may be faces of one pattern; it leads, even "
             "where another is larger in the holdout. \u201cLift beside lead\u201d is a "
             f"member\u2019s {split} lift when examples are compared only with those alike in the "
-            "lead: near zero, it adds little to what the lead already says. Few examples may be "
-            "left for that comparison, so read it as a hint."
+            "lead (a plain lift): near zero, it adds little to what the lead already says, and "
+            "with the other sign it goes the other way among these; a dash: none are left to "
+            "compare. Few may be, so read it as a hint."
         )
     else:
         intro += (
@@ -294,7 +293,7 @@ def tested(document: Document) -> dict[str, Any] | None:
     whole = few.get(len(shown), f"All {len(shown):,} descriptors")
     return {
         "intro": f"{whole} of the library, with the verdict of the primary rule and the comparison "
-        f"it rests on, best first. {_decides(document)}"
+        f"it rests on; by status, then by size in discovery. {_decides(document)}"
         + (
             " \u201cNot replicated\u201d: selected, but its holdout lift is too small or has the "
             "other sign."

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from janus_jax.behaviour import wording
 from janus_jax.cells import number, printable
-from janus_jax.ranking import FINDINGS
+from janus_jax.ranking import FINDINGS, judged_lift
 from janus_jax.report import STATUS_WORDS, interval, method_words, rate
 from janus_jax.verdict import Document, ranked, threshold_of
 
@@ -73,16 +73,18 @@ def most(status: str) -> int:
 def forest_rows(document: Document) -> list[dict[str, Any]]:
     """The descriptors of :func:`spotlight` that are drawn.
 
-    Lifts are the plain ones, which is what the interval is of.
+    Lifts are those that were judged; the intervals, which are of plain lifts, are left out where
+    these are others.
     """
     status, shown = spotlight(document)
+    plain = document["plan"]["strata"] is None
     return [
         {
             "name": printable(d["name"]),
-            "discovery": d["discovery"]["lift"],
-            "holdout": d["holdout"]["lift"] if d["holdout"] else None,
-            "low": d["effect"]["low"] if d["effect"] else None,
-            "high": d["effect"]["high"] if d["effect"] else None,
+            "discovery": judged_lift(d["discovery"]),
+            "holdout": judged_lift(d["holdout"]) if d["holdout"] else None,
+            "low": d["effect"]["low"] if d["effect"] and plain else None,
+            "high": d["effect"]["high"] if d["effect"] and plain else None,
             "discovery_text": _lift_text(d["discovery"]),
             "holdout_text": _lift_text(d["holdout"]),
             "interval_text": interval(d["effect"]),
@@ -94,7 +96,9 @@ def forest_rows(document: Document) -> list[dict[str, Any]]:
 def _lift_text(part: Mapping[str, Any] | None) -> str:
     if part is None:
         return "-"
-    return f"{number(part['lift'])} ({rate(part, 'on')} inside, {rate(part, 'off')} outside)"
+    adjusted = part.get("lift_adjusted")
+    first = "" if adjusted is None else f"{number(adjusted)} adjusted, plain "
+    return f"{first}{number(part['lift'])} ({rate(part, 'on')} inside, {rate(part, 'off')} outside)"
 
 
 def share(part: Mapping[str, Any] | None, side: str) -> str:

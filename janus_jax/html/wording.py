@@ -87,6 +87,12 @@ WORDS: Final = (
         "The part of the examples that was searched, and the part kept apart to check what was "
         "found.",
     ),
+    (
+        "adjusted for the strata",
+        "Counted are the errors in a slice beyond those that the strata of its examples lead one "
+        "to expect, so that only examples of one stratum are compared with each other; a "
+        "difference of rates on the scale of the lift.",
+    ),
     ("decoy", "A descriptor whose labels were shuffled, so that only chance relates it to errors."),
     (
         "Procedure A",
@@ -107,7 +113,11 @@ WORDS: Final = (
         "descriptors a shuffle lets pass.",
     ),
     ("stability", "The share of decoy seeds by which K literal decoys would select a descriptor."),
-    ("eligible", "Enough examples inside and outside the slice, in both parts, to be tested."),
+    (
+        "eligible, library",
+        "Enough examples inside and outside the slice, in both parts, to be tested; all those "
+        "together, for which chance is allowed.",
+    ),
     (
         "p outside the library",
         "The exact p-value of a descriptor that is not eligible, for orientation: it is no part of "
@@ -256,10 +266,8 @@ def _plain(document: Document, shown: list[dict[str, Any]]) -> str:
 
 
 def _short_near(document: Document) -> str:
-    gate = float(document["plan"]["min_holdout_lift"])
-    if not gate:
-        return ""
-    return f", too short where a true difference below {_points(gate)} passed the check by chance"
+    gated = float(document["plan"]["min_holdout_lift"]) > 0
+    return ", too short for one that passed the check by luck" if gated else ""
 
 
 def _points(size: float) -> str:
@@ -310,7 +318,7 @@ def screened(document: Document) -> str | None:
         f"The screen selected {counted(count, 'descriptor')}. If {none} "
         f"to do with errors, {chance} would still reach the threshold chosen here{passing}. "
         "(How often the rule selects anything where there is nothing to find is another question, "
-        "since it would then choose another threshold, or none: a replay answers it.)"
+        "since it would then choose another threshold, or none; janus-jax replay answers it.)"
     )
 
 
@@ -323,8 +331,8 @@ def close_calls(document: Document) -> str | None:
     more = f" and {len(near) - _CLOSE:,} more" if len(near) > _CLOSE else ""
     it = "it" if len(near) == 1 else "each of them"
     return (
-        f"Close to a limit: {listed}{more}. One example in its slice the other way, and {it} would "
-        "not have passed there."
+        f"Close to a limit: {listed}{more}. Had one or two examples in its slice come out "
+        f"the other way, {it} would not have passed there."
     )
 
 
@@ -392,5 +400,5 @@ def threshold_words(document: Document) -> Iterator[str]:
     if estimate is not None:
         yield (
             "It is the size of a tested descriptor, the smallest that the limit q allows: at the "
-            f"next smaller one the estimate is {estimate:.0%}."
+            f"next smaller one the estimate is {estimate:.1%}."
         )

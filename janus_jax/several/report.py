@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from janus_jax.behaviour.wording import counted
 from janus_jax.cells import IN_TABLE, called, in_list, number, printable
 from janus_jax.markdown import escaped, sentence, table_lines
 from janus_jax.report import (
@@ -60,13 +61,14 @@ def comparison_answer(document: Document) -> str:
     }
     parts: list[str] = []
     if many["common"] or not opposed[True]:
-        parts.append(f"{len(many['common'])} {found} for all{_named(many['common'])}")
+        count = counted(len(many["common"]), "descriptor")
+        parts.append(f"{count} {found} for all{_named(many['common'])}")
     for everyone, ones in opposed.items():
         if ones:
             whom = "all, but" if everyone else "some,"
-            said = "" if parts else f" {found}"
+            count = str(len(ones)) if parts else f"{counted(len(ones), 'descriptor')} {found}"
             ways = _named(ones, lambda f: _both_ways(f, document))
-            parts.append(f"{len(ones)}{said} for {whom} in opposite directions{ways}")
+            parts.append(f"{count} for {whom} in opposite directions{ways}")
     if many["some"]:
         parts.append(f"{len(many['some'])} for some but not all{_named(many['some'])}")
     for name, short in models.items():

@@ -48,8 +48,8 @@ def test_opposite_directions_are_nothing_in_common(tmp_path: Path) -> None:
     a, b = (f"{lift(table, model, 'x'):+.3f}" for model in "ab")
     assert (a[0], b[0]) == ("+", "-")
     said = (
-        "2 models on the same examples; 1 confirmed for all (y); 1 for all, but in opposite "
-        f"directions (x: a {a}, b {b}); a loses ground to b in 1 slice (x)"
+        "2 models on the same examples; 1 descriptor confirmed for all (y); 1 for all, but in "
+        f"opposite directions (x: a {a}, b {b}); a loses ground to b in 1 slice (x)"
     )
     assert repr(result) == f"<Comparison: {said}>"
     cells = ["x", "all models, opposite directions", f"confirmed {a}", f"confirmed {b}"]
@@ -73,11 +73,15 @@ def test_nothing_is_for_all_where_all_differ_in_direction() -> None:
     two = table.drop(columns="c")
     result = janus_jax.compare(two, error=["a", "b"], split_column="half", **FEW)
     assert result.common == []
-    assert "2 models on the same examples; 1 confirmed for all, but in opposite" in repr(result)
+    assert "2 models on the same examples; 1 descriptor confirmed for all, but in opposite" in repr(
+        result
+    )
     three = janus_jax.compare(table, error=["b", "c", "a"], split_column="half", **FEW)
     (found,) = three.document["findings"]
     assert (found["kind"], found["found_for"]) == ("opposed", ["b", "a"])
-    assert "0 confirmed for all; 1 for some, in opposite directions (x: a +" in repr(three)
+    assert "0 descriptors confirmed for all; 1 for some, in opposite directions (x: a +" in repr(
+        three
+    )
     assert "| x | some models, opposite directions |" in three.to_markdown()
 
 
