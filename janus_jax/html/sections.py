@@ -417,6 +417,13 @@ def screen(document: Document) -> dict[str, Any] | None:
             "below the threshold."
             if document["data"]["clusters"]
             else ""
+        )
+        + (
+            " How often the rule selects anything where there is nothing to find is not to be read "
+            "off here, since it would then choose another threshold, or none: janus-jax replay "
+            "answers that."
+            if document["rule"] in THRESHOLDS
+            else ""
         ),
         "decoys": drawn["decoys"]
         and draw(

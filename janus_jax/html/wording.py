@@ -316,9 +316,7 @@ def screened(document: Document) -> str | None:
     )
     return (
         f"The screen selected {counted(count, 'descriptor')}. If {none} "
-        f"to do with errors, {chance} would still reach the threshold chosen here{passing}. "
-        "(How often the rule selects anything where there is nothing to find is another question, "
-        "since it would then choose another threshold, or none; janus-jax replay answers it.)"
+        f"to do with errors, {chance} would still reach the threshold chosen here{passing}."
     )
 
 
