@@ -134,7 +134,7 @@ def _not_met(document: Document) -> str:
     """Why what came nearest to a finding is none."""
     if document["rule"] == "fixed_lift":
         return "the rule demands larger ones"
-    return "differences of this size are within what chance gives"
+    return "the rule cannot tell differences of this size from chance"
 
 
 def _finding(d: Mapping[str, Any], held: bool, *, spans: bool) -> Iterator[str]:
