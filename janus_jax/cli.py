@@ -28,6 +28,7 @@ from janus_jax.commands import (
 )
 from janus_jax.commands.common import INTERRUPTED, PROGRAM, Once, complain, failure
 from janus_jax.errors import InputError, JanusError
+from janus_jax.files import writing
 from janus_jax.output import usable_streams
 
 _COMMANDS = (audit, plan, propose, replay, power, sensitivity, report, reproduce, backends)
@@ -50,7 +51,7 @@ def _main(arguments: Sequence[str]) -> int:
         return failure(error)
     except BrokenPipeError:
         # The reader of our output went away (`| head`); say nothing more, also at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         return 0
     except SystemExit as stop:  # argparse printed help or the version
         return int(stop.code or 0)
@@ -65,7 +66,29 @@ def run() -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
-    sys.exit(status)
+    sys.exit(_flushed(status))
+
+
+def _flushed(status: int) -> int:
+    """The exit status once standard output holds everything, or has lost it for good.
+
+    What a full device refused may still be in a buffer, and would fail again as the interpreter
+    ends: with an exit status of its own.
+    """
+    try:
+        with writing("standard output"):
+            if sys.stdout:
+                sys.stdout.flush()
+    except BrokenPipeError:
+        _give_up_output()
+    except InputError as error:
+        _give_up_output()
+        return status or failure(error)
+    return status
+
+
+def _give_up_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:

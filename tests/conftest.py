@@ -34,9 +34,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
-def width_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Output that is captured is as wide as it is by default, whatever terminal runs the tests."""
+def output_as_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Output that is captured is as wide as by default, and buffered, whatever runs the tests."""
     monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
 
 
 PAGES = {"docs", "html", "several"}

@@ -74,6 +74,27 @@ def test_a_full_device_is_one_message(tail: str, what: str) -> None:
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(("status", "ends"), [(0, 2), (1, 1)])
+def test_what_is_still_buffered_at_the_end_fails_like_the_rest(status: int, ends: int) -> None:
+    """Not with the interpreter's 120 and a word on an ignored exception."""
+    program = (
+        "import sys; from janus_jax import cli; "
+        f"cli.main = lambda: sys.stdout.write('x') and {status}; cli.run()"
+    )
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(
+            [sys.executable, "-c", program],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert run.returncode == ends
+    message = "janus-jax: error: cannot write standard output: No space left on device\n"
+    assert run.stderr == (message if not status else "")
+
+
 def test_an_encoding_that_lacks_a_letter_gets_an_escape(tmp_path: Path) -> None:
     path = tmp_path / "names.csv"
     rows = [f"{'größe' if i % 2 else '東京'},{i % 3 % 2}" for i in range(80)]
