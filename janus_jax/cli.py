@@ -29,7 +29,7 @@ from janus_jax.commands import (
 from janus_jax.commands.common import INTERRUPTED, PROGRAM, Once, complain, failure
 from janus_jax.errors import InputError, JanusError
 from janus_jax.files import writing
-from janus_jax.output import usable_streams
+from janus_jax.output import discard, usable_streams
 
 _COMMANDS = (audit, plan, propose, replay, power, sensitivity, report, reproduce, backends)
 
@@ -51,7 +51,7 @@ def _main(arguments: Sequence[str]) -> int:
         return failure(error)
     except BrokenPipeError:
         # The reader of our output went away (`| head`); say nothing more, also at exit.
-        _give_up_output()
+        discard(sys.stdout)
         return 0
     except SystemExit as stop:  # argparse printed help or the version
         return int(stop.code or 0)
@@ -80,15 +80,11 @@ def _flushed(status: int) -> int:
             if sys.stdout:
                 sys.stdout.flush()
     except BrokenPipeError:
-        _give_up_output()
+        discard(sys.stdout)
     except InputError as error:
-        _give_up_output()
+        discard(sys.stdout)
         return status or failure(error)
     return status
-
-
-def _give_up_output() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:

@@ -54,8 +54,13 @@ class _Forgiving(io.TextIOBase):
     def _give_up(self) -> None:
         # What is still in the buffer must go somewhere, also when the interpreter ends.
         with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            discard(self._stream)
             self._stream.flush()
+
+
+def discard(stream: TextIO) -> None:
+    """Let everything that is still written to a stream go nowhere, and so cannot fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @contextmanager

@@ -321,7 +321,7 @@ def screened(document: Document) -> str | None:
 
 
 def close_calls(document: Document) -> str | None:
-    """Which findings a single example would have undone; None for none."""
+    """Which findings one or two examples would have undone; None for none."""
     near = close(document)
     if not near:
         return None
